@@ -1,0 +1,7 @@
+"""What does a person run?
+
+The command line, settings, wiring of ports to the loop, the dashboard.
+
+May import: every package.
+Must not: decide; a rule found here belongs in policy.
+"""
