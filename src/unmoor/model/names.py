@@ -1,0 +1,221 @@
+"""Which names have a meaning: labels, annotations, taints, finalizers, and what a user may not use.
+
+Three kinds of names stand here: Kubernetes' own, those of the Karpenter API that unmoor serves
+(spec 1.6), and ours (``unmoor.dev``). Everything else in the project refers to a name by its
+constant, so that grep finds every place that acts on it.
+
+Must not: know any object, read or write anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+# API groups.
+KARPENTER_GROUP = "karpenter.sh"
+AWS_GROUP = "karpenter.k8s.aws"
+UNMOOR_GROUP = "unmoor.dev"
+SIM_GROUP = "sim.unmoor.dev"
+
+# Kubernetes labels.
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+ARCH = "kubernetes.io/arch"
+OS = "kubernetes.io/os"
+HOSTNAME = "kubernetes.io/hostname"
+WINDOWS_BUILD = "node.kubernetes.io/windows-build"
+EXCLUDE_FROM_LOAD_BALANCERS = "node.kubernetes.io/exclude-from-external-load-balancers"
+EXCLUDE_FROM_LOAD_BALANCERS_VALUE = "karpenter"
+"""What the label is set to while a node drains (spec 1.6); a different value is a person's."""
+
+# Kubernetes annotations.
+MIRROR_POD = "kubernetes.io/config.mirror"
+POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
+
+# Kubernetes taint keys.
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+OUT_OF_SERVICE_VALUE = "nodeshutdown"
+UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
+
+EPHEMERAL_TAINTS: tuple[tuple[str, str], ...] = (
+    (NOT_READY, "NoSchedule"),
+    (UNREACHABLE, "NoSchedule"),
+    (UNINITIALIZED, "NoSchedule"),
+)
+"""(key, effect) of taints that go away by themselves, whatever their value (spec 1.6).
+
+Scheduling ignores them; a node is initialized only when they are gone.
+"""
+
+# Kubernetes priority classes (brief 001 and R19: what a drain evicts last).
+SYSTEM_CLUSTER_CRITICAL = "system-cluster-critical"
+SYSTEM_NODE_CRITICAL = "system-node-critical"
+
+# Karpenter labels.
+PROVISIONER_NAME = "karpenter.sh/provisioner-name"
+REGISTERED = "karpenter.sh/registered"
+INITIALIZED = "karpenter.sh/initialized"
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+SPOT = "spot"
+ON_DEMAND = "on-demand"
+
+# Karpenter annotations.
+DO_NOT_EVICT = "karpenter.sh/do-not-evict"
+DO_NOT_CONSOLIDATE = "karpenter.sh/do-not-consolidate"
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+PROVISIONER_HASH = "karpenter.sh/provisioner-hash"
+PROVIDER_COMPATIBILITY = "karpenter.sh/compatibility/provider"
+LINKED = "karpenter.sh/linked"
+KARPENTER_MANAGED_BY = "karpenter.sh/managed-by"
+EMPTINESS_TIMESTAMP = "karpenter.sh/emptiness-timestamp"
+VOLUNTARY_DISRUPTION = "karpenter.sh/voluntary-disruption"
+VOLUNTARY_DISRUPTION_DRIFTED = "drifted"
+VOLUNTARY_DISRUPTION_EXPIRED = "expired"
+NODE_TEMPLATE_HASH = "karpenter.k8s.aws/nodetemplate-hash"
+
+TERMINATION_FINALIZER = "karpenter.sh/termination"
+"""On Node and Machine. Shared with Karpenter: never act on a node whose Machine is not ours."""
+
+# Ours.
+MANAGED_BY = "unmoor.dev/managed-by"
+"""On a Machine: the name of the cluster whose unmoor runs it. Without it a Machine is not ours."""
+LAUNCH_ATTEMPT = "unmoor.dev/launch-attempt"
+"""On a Machine: the number of the launch attempt, written before the cloud is called."""
+DISRUPTION = "unmoor.dev/disruption"
+"""On a Node: the name of the Disruption that acts on it, set in the same patch as the cordon."""
+CORDONED = "unmoor.dev/cordoned"
+"""On a Node: ``spec.unschedulable`` was set by us, so we may take it back."""
+DRAIN_DEADLINE = "unmoor.dev/drain-deadline"
+"""On a Node: when the drain ends by force, RFC 3339. Moves earlier only."""
+PROVISIONER_HASH_VERSION = "unmoor.dev/provisioner-hash-version"
+"""On a Machine: which version of our hash algorithm wrote ``karpenter.sh/provisioner-hash``."""
+NODE_TEMPLATE_HASH_VERSION = "unmoor.dev/nodetemplate-hash-version"
+"""On a Machine: the same for ``karpenter.k8s.aws/nodetemplate-hash``."""
+
+TRUE = "true"
+"""The one value that switches an annotation or a label on (spec 1.6); "True" and "1" do not."""
+
+_AWS_INSTANCE_LABELS = (
+    "hypervisor",
+    "encryption-in-transit-supported",
+    "category",
+    "family",
+    "generation",
+    "size",
+    "local-nvme",
+    "cpu",
+    "memory",
+    "network-bandwidth",
+    "pods",
+    "gpu-name",
+    "gpu-manufacturer",
+    "gpu-count",
+    "gpu-memory",
+    "accelerator-name",
+    "accelerator-manufacturer",
+    "accelerator-count",
+)
+INSTANCE_CATEGORY = "karpenter.k8s.aws/instance-category"
+INSTANCE_FAMILY = "karpenter.k8s.aws/instance-family"
+INSTANCE_GENERATION = "karpenter.k8s.aws/instance-generation"
+INSTANCE_SIZE = "karpenter.k8s.aws/instance-size"
+INSTANCE_CPU = "karpenter.k8s.aws/instance-cpu"
+INSTANCE_MEMORY = "karpenter.k8s.aws/instance-memory"
+
+WELL_KNOWN_LABELS: frozenset[str] = frozenset(
+    (PROVISIONER_NAME, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD)
+) | frozenset(f"{AWS_GROUP}/instance-{name}" for name in _AWS_INSTANCE_LABELS)
+"""Keys that requirements may use although their domains are restricted (spec 1.6)."""
+
+LABEL_ALIASES: Mapping[str, str] = {
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+    "beta.kubernetes.io/arch": ARCH,
+    "beta.kubernetes.io/os": OS,
+    "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
+    "topology.ebs.csi.aws.com/zone": ZONE,
+}
+"""Older names of a label, and the stable one that is meant (spec 1.6)."""
+
+RESTRICTED_DOMAINS = ("kubernetes.io", "k8s.io", KARPENTER_GROUP, AWS_GROUP)
+"""Domains, sub-domains included, under which a user may not invent labels."""
+RESTRICTED_DOMAIN_EXCEPTIONS: frozenset[str] = frozenset(
+    ("kops.k8s.io", "node.kubernetes.io", "node-restriction.kubernetes.io")
+)
+"""Exact domains in which a user may; sub-domains of these are not excepted (spec 1.6)."""
+RESTRICTED_LABELS: frozenset[str] = frozenset((HOSTNAME, EMPTINESS_TIMESTAMP))
+"""Single keys that a user may not set: they are different on every node."""
+
+RESTRICTED_TAG_PREFIX = "kubernetes.io/cluster/"
+RESTRICTED_TAGS: frozenset[str] = frozenset((PROVISIONER_NAME, KARPENTER_MANAGED_BY))
+"""Instance tags by which a machine is found again, so a user may not set them (spec 1.4)."""
+
+NAME_LIMIT_CHARS = 63
+PREFIX_LIMIT_CHARS = 253
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_PREFIX = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+
+
+def normalised(key: str) -> str:
+    """Return the stable name of a label key; a key without an alias is returned as it is."""
+    return LABEL_ALIASES.get(key, key)
+
+
+def domain_of(key: str) -> str:
+    """Return the part of a key before its first "/", "" when there is none."""
+    prefix, slash, _ = key.partition("/")
+    return prefix if slash else ""
+
+
+def qualified_name_problem(key: str) -> str:
+    """Say why ``key`` is no qualified name ("prefix/name" or "name"), "" when it is one."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > PREFIX_LIMIT_CHARS or not _PREFIX.fullmatch(prefix)):
+        return "the part before '/' must be a lower-case DNS name of at most 253 characters"
+    if len(name) > NAME_LIMIT_CHARS or not _NAME.fullmatch(name):
+        return (
+            "a name has 1 to 63 letters, digits, '-', '_' or '.', "
+            "and begins and ends with a letter or digit"
+        )
+    return ""
+
+
+def label_value_problem(value: str) -> str:
+    """Say why ``value`` cannot be the value of a label, "" when it can."""
+    if not value or (len(value) <= NAME_LIMIT_CHARS and _NAME.fullmatch(value)):
+        return ""
+    return (
+        "a label value has at most 63 letters, digits, '-', '_' or '.', "
+        "and begins and ends with a letter or digit"
+    )
+
+
+def restricted_label_problem(key: str) -> str:
+    """Say why a user may not set or require the label ``key``, "" when it is allowed.
+
+    ``key`` is expected in its stable form (see :func:`normalised`). Well-known labels are allowed,
+    whatever their domain (spec 1.6).
+    """
+    if key in WELL_KNOWN_LABELS:
+        return ""
+    if key in RESTRICTED_LABELS:
+        return "is set on each node by the system"
+    domain = domain_of(key)
+    if domain in RESTRICTED_DOMAIN_EXCEPTIONS:
+        return ""
+    for restricted in RESTRICTED_DOMAINS:
+        if domain == restricted or domain.endswith("." + restricted):
+            return f"is in the domain {restricted}, which is kept for the system"
+    return ""
+
+
+def is_restricted_tag(key: str) -> bool:
+    """True for an instance tag that belongs to the system (spec 1.4)."""
+    return key in RESTRICTED_TAGS or key.startswith(RESTRICTED_TAG_PREFIX)
