@@ -1,0 +1,43 @@
+"""What holds for every test: markers by directory, and a last word about what did not run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import tools
+
+HERE = Path(__file__).parent
+MISSING = "unmoor_missing_tools"
+
+pytest.register_assert_rewrite("tests.builders")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever lies in a directory e2e or bench is marked so, by its author or not."""
+    for item in items:
+        for place in {"e2e", "bench"}.intersection(item.path.parent.relative_to(HERE).parts):
+            item.add_marker(place)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker process hands what it missed to the process that prints."""
+    output: dict[str, object] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[MISSING] = dict(tools.missing)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """The other end of pytest_sessionfinish, in the process that prints."""
+    output: dict[str, dict[str, str]] = getattr(node, "workeroutput", {})
+    tools.missing.update(output.get(MISSING, {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A skipped test that nobody notices is a hole."""
+    if not tools.missing:
+        return
+    terminalreporter.section("NOT TESTED: tools are missing", sep="!", yellow=True, bold=True)
+    for tool, remedy in sorted(tools.missing.items()):
+        terminalreporter.line(f"{tool}: {remedy}")
