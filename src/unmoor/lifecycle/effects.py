@@ -1,0 +1,256 @@
+"""Everything that unmoor may do to the world: a closed list of values.
+
+A step returns effects; the interpreter in ``runtime`` is the only code that executes one. Effects of
+one step are unordered and independent, and any subset may fail: order exists only between steps.
+Each carries what makes it safe to repeat: a uid precondition, a resourceVersion where a list is
+replaced, a deterministic name, or an attempt token.
+
+Objects are only ever patched (JSON merge patch) or written through a subresource.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import msgspec
+
+from unmoor.model import names
+from unmoor.model.base import Condition, Object, OwnerReference, Ref
+from unmoor.model.instance import LaunchRequest
+from unmoor.model.kinds import KINDS, ref_of
+from unmoor.model.node import Node
+from unmoor.model.observation import Asked
+from unmoor.model.taint import Taint
+from unmoor.policy.verdict import Verdict
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """Something that becomes true when its effect succeeds; metrics count these.
+
+    ``name`` is the metric's name without the ``karpenter_`` prefix (spec 10.1).
+    """
+
+    name: str
+    labels: dict[str, str] = {}
+    value: float = 1.0
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """``why``: one short clause for the story. ``facts``: counted once the effect has succeeded."""
+
+    why: str = ""
+    facts: tuple[Fact, ...] = ()
+
+
+class Patch(Effect):
+    """Merge ``body`` into an object. The uid in ``ref`` is always checked by the server.
+
+    ``resource_version`` is set where the patch replaces a list that others may edit as well.
+    """
+
+    ref: Ref
+    body: dict[str, Any]
+    resource_version: str = ""
+    subresource: str = ""
+
+
+class Create(Effect):
+    """Create an object under a name that we chose; "already exists" means done."""
+
+    ref: Ref
+    body: dict[str, Any]
+
+
+class Delete(Effect):
+    """Ask for deletion. ``grace_s`` None leaves the pod's own; other kinds have none."""
+
+    ref: Ref
+    grace_s: int | None = None
+
+
+class Evict(Effect):
+    """Ask the Eviction API, which holds disruption budgets. The uid is a precondition."""
+
+    ref: Ref
+
+
+class Launch(Effect):
+    """Create a cloud machine under an attempt token that is already written to ``machine``."""
+
+    machine: Ref
+    request: LaunchRequest
+
+
+class Terminate(Effect):
+    """Tell a cloud machine to go; one that is gone already is a success."""
+
+    provider_id: str
+    machine: Ref | None = None
+
+
+class TagInstance(Effect):
+    """Set tags on a cloud machine."""
+
+    provider_id: str
+    tags: dict[str, str]
+
+
+class Observe(Effect):
+    """Put a question to the outside; the answer is in the view next time."""
+
+    asked: Asked
+    subject: str
+    ref: Ref | None = None
+    """With ``Asked.OBJECT``: which object to read from the server itself."""
+
+
+class Publish(Effect):
+    """Publish a Kubernetes event. Never blocks, may be dropped when there are too many."""
+
+    regarding: Ref
+    reason: str
+    message: str
+    is_warning: bool = False
+    repeat_after_s: float = 120.0
+    """The same words on the same object within this time are not said again."""
+
+
+AnyEffect: TypeAlias = (
+    Patch | Create | Delete | Evict | Launch | Terminate | TagInstance | Observe | Publish
+)
+
+
+def cordon(node: Node, *, disruption: str = "", why: str = "") -> Patch:
+    """Mark a node unschedulable, with the command's name in the same patch.
+
+    A cordon that is there already is somebody else's and is not claimed (R27).
+    """
+    annotations: dict[str, str] = {}
+    if disruption:
+        annotations[names.DISRUPTION] = disruption
+    if not node.is_cordoned:
+        annotations[names.CORDONED] = disruption or "termination"
+    body: dict[str, Any] = {"spec": {"unschedulable": True}}
+    if annotations:
+        body["metadata"] = {"annotations": annotations}
+    return Patch(
+        ref=ref_of(node), body=body, resource_version=node.metadata.resource_version, why=why
+    )
+
+
+def uncordon(node: Node, *, why: str = "") -> Patch:
+    """Take back what :func:`cordon` did, and only that: a person's cordon stays (R27)."""
+    body: dict[str, Any] = {
+        "metadata": {"annotations": {names.DISRUPTION: None, names.CORDONED: None}}
+    }
+    if node.is_cordoned_by_us:
+        body["spec"] = {"unschedulable": None}
+    return Patch(
+        ref=ref_of(node), body=body, resource_version=node.metadata.resource_version, why=why
+    )
+
+
+def label(obj: Object, labels: dict[str, str | None], *, why: str = "") -> Patch:
+    """Set labels; None removes one."""
+    return Patch(ref=ref_of(obj), body={"metadata": {"labels": labels}}, why=why)
+
+
+def annotate(obj: Object, annotations: dict[str, str | None], *, why: str = "") -> Patch:
+    """Set annotations; None removes one."""
+    return Patch(ref=ref_of(obj), body={"metadata": {"annotations": annotations}}, why=why)
+
+
+def set_taints(node: Node, taints: tuple[Taint, ...], *, why: str = "") -> Patch:
+    """Replace a node's taints as they were in this version of it."""
+    return Patch(
+        ref=ref_of(node),
+        body={"spec": {"taints": [msgspec.to_builtins(taint) for taint in taints]}},
+        resource_version=node.metadata.resource_version,
+        why=why,
+    )
+
+
+def add_finalizer(obj: Object, finalizer: str, *, why: str = "") -> Patch:
+    """Add a finalizer behind those that are there in this version of the object."""
+    return _set_finalizers(obj, (*obj.metadata.finalizers, finalizer), why)
+
+
+def remove_finalizer(obj: Object, finalizer: str, *, why: str = "") -> Patch:
+    """Remove one finalizer; everybody else's stay."""
+    return _set_finalizers(obj, tuple(f for f in obj.metadata.finalizers if f != finalizer), why)
+
+
+def _set_finalizers(obj: Object, finalizers: tuple[str, ...], why: str) -> Patch:
+    return Patch(
+        ref=ref_of(obj),
+        body={"metadata": {"finalizers": list(finalizers)}},
+        resource_version=obj.metadata.resource_version,
+        why=why,
+    )
+
+
+def owner(obj: Object, *, controller: bool = False) -> OwnerReference:
+    """An owner reference that makes foreground deletion wait for the owned object (R4)."""
+    ref = ref_of(obj)
+    return OwnerReference(
+        kind=ref.kind,
+        name=ref.name,
+        uid=ref.uid,
+        api_version=KINDS[ref.kind].api_version,
+        controller=controller or None,
+        block_owner_deletion=True,
+    )
+
+
+def own(obj: Object, owners: tuple[OwnerReference, ...], *, why: str = "") -> Patch:
+    """Replace an object's owner references as they were in this version of it."""
+    return Patch(
+        ref=ref_of(obj),
+        body={"metadata": {"ownerReferences": [msgspec.to_builtins(o) for o in owners]}},
+        resource_version=obj.metadata.resource_version,
+        why=why,
+    )
+
+
+def set_conditions(
+    obj: Object, conditions: tuple[Condition, ...], status: dict[str, Any] | None = None
+) -> Patch:
+    """Replace the conditions (and merge further ``status`` fields) through the status subresource."""
+    return Patch(
+        ref=ref_of(obj),
+        body={"status": {**(status or {}), "conditions": msgspec.to_builtins(conditions)}},
+        resource_version=obj.metadata.resource_version,
+        subresource="status",
+        why="conditions",
+    )
+
+
+def with_condition(
+    conditions: tuple[Condition, ...], new: Condition, now: datetime
+) -> tuple[Condition, ...]:
+    """Return ``conditions`` with one replaced; its transition time moves only with its status (R5)."""
+    old = next((c for c in conditions if c.type == new.type), None)
+    moved = old is None or old.status != new.status or old.last_transition_time is None
+    since = now if moved or old is None else old.last_transition_time
+    stamped = msgspec.structs.replace(new, last_transition_time=since)
+    if old is None:
+        return (*conditions, stamped)
+    return tuple(stamped if c.type == new.type else c for c in conditions)
+
+
+def say(verdict: Verdict, repeat_after_s: float = 120.0) -> tuple[Publish, ...]:
+    """The events that a verdict asks for: one on its subject and one on each other object."""
+    if not verdict.event:
+        return ()
+    return tuple(
+        Publish(
+            regarding=ref,
+            reason=verdict.event,
+            message=verdict.message,
+            is_warning=verdict.is_warning,
+            repeat_after_s=repeat_after_s,
+        )
+        for ref in (verdict.subject, *verdict.also_on)
+    )
+

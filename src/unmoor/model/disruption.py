@@ -1,0 +1,78 @@
+"""The command as an object: which nodes go, why, and how far it has come.
+
+Creating a ``Disruption`` (``unmoor.dev/v1alpha1``) is the commit: it is written before the first
+effect that depends on it, so a restart finds what was begun. Nodes carry its name in an annotation
+that is set in the same patch as the cordon; finished ones stay as the ledger, bounded.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import field
+
+from unmoor.model.base import Object, Struct
+
+
+class DisruptionPhase(StrEnum):
+    """How far a command has come. The last three are final."""
+
+    PENDING = "Pending"
+    """Written down, nothing touched that is not also marked with its name."""
+    DELETING = "Deleting"
+    """Past the last check: the nodes are cordoned and their deletion is asked for."""
+    SETTLING = "Settling"
+    """The nodes are gone; their pods are not all ready elsewhere yet (R3)."""
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        """Nothing further happens."""
+        return self in {self.SUCCEEDED, self.FAILED, self.CANCELLED}
+
+
+class DisruptedNode(Struct):
+    """One node of a command, by identity: a re-created node of the same name is another."""
+
+    name: str
+    uid: str
+    machine: str = ""
+    machine_uid: str = field(default="", name="machineUID")
+
+
+class DisruptionSpec(Struct):
+    """What was decided. Never edited afterwards."""
+
+    method: str = ""
+    reason: str = ""
+    nodes: tuple[DisruptedNode, ...] = ()
+
+
+class DisruptionStatus(Struct):
+    """What became of it. ``left_out``: names of nodes that were let go again, with the reason."""
+
+    phase: DisruptionPhase = DisruptionPhase.PENDING
+    message: str = ""
+    left_out: dict[str, str] = {}
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+class Disruption(Object):
+    """``unmoor.dev/v1alpha1`` Disruption, cluster-scoped."""
+
+    spec: DisruptionSpec = DisruptionSpec()
+    status: DisruptionStatus = DisruptionStatus()
+
+    @property
+    def phase(self) -> DisruptionPhase:
+        """How far it has come."""
+        return self.status.phase
+
+    @property
+    def nodes(self) -> tuple[DisruptedNode, ...]:
+        """The nodes it still acts on."""
+        return tuple(n for n in self.spec.nodes if n.name not in self.status.left_out)

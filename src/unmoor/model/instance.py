@@ -1,0 +1,79 @@
+"""What a cloud answers: instances, instance types and their offerings.
+
+These are not API objects. A provider translates its own answers into them; ``provider_id`` is the
+string that a Node carries in ``spec.providerID``, ``scheme://...``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from unmoor.model.resources import Resources
+
+
+class InstanceState(StrEnum):
+    """What a machine is doing, as far as every cloud can say it."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SHUTTING_DOWN = "shutting-down"
+    TERMINATED = "terminated"
+
+    @property
+    def is_going(self) -> bool:
+        """It has been told to go: garbage collection leaves it alone (spec 6.2)."""
+        return self in {self.SHUTTING_DOWN, self.TERMINATED}
+
+
+class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
+    """One machine of the cloud. ``token``: the attempt that made it; ``cluster``: who owns it."""
+
+    provider_id: str
+    state: InstanceState
+    instance_type: str
+    zone: str
+    capacity_type: str
+    cluster: str
+    token: str = ""
+    machine: str = ""
+    image: str = ""
+    launched_at: datetime | None = None
+    labels: dict[str, str] = {}
+    capacity: dict[str, int] = {}
+    allocatable: dict[str, int] = {}
+
+
+class Offering(msgspec.Struct, frozen=True, kw_only=True):
+    """A type in one zone at one capacity type. ``price_usd_per_h`` None: unknown, never free."""
+
+    zone: str
+    capacity_type: str
+    price_usd_per_h: float | None = None
+    is_available: bool = True
+
+
+class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine shape. ``capacity``: cpu in milli-cores, all else in whole units."""
+
+    name: str
+    arch: str
+    capacity: Resources
+    allocatable: Resources
+    offerings: tuple[Offering, ...] = ()
+    labels: dict[str, str] = {}
+
+
+class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to launch. The same ``token`` always means the same instance, however often asked."""
+
+    token: str
+    cluster: str
+    machine: str
+    requirements: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    """(key, operator, values), as in a node selector term."""
+    requests: Resources = {}
+    labels: dict[str, str] = {}
+    tags: dict[str, str] = {}

@@ -1,0 +1,57 @@
+"""When: one reading of both clocks, taken once for each decision.
+
+The pure packages receive a moment and never a clock. ``wall`` stands for API time stamps and may
+jump; ``mono`` is for waits and never goes back. Two readings in one decision would make a state
+that is never true (a pod both before and after its deadline), so there is only ever one.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+SECOND = 1.0
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """``wall``: aware UTC time. ``mono``: seconds of a clock that only goes forward."""
+
+    wall: datetime
+    mono: float
+
+    def after(self, delay_s: float) -> float:
+        """The monotonic time ``delay_s`` seconds from now: what a step returns as ``wake_at``."""
+        return self.mono + max(delay_s, 0.0)
+
+    def at(self, wall: datetime) -> float:
+        """The monotonic time at which the wall clock should read ``wall``, now if it has passed."""
+        return self.after((wall - self.wall).total_seconds())
+
+    def since_s(self, wall: datetime | None) -> float:
+        """Seconds from ``wall`` until now; 0 when ``wall`` is unknown or in the future."""
+        if wall is None:
+            return 0.0
+        return max((self.wall - wall).total_seconds(), 0.0)
+
+    def plus(self, delay_s: float) -> datetime:
+        """The wall time ``delay_s`` seconds from now."""
+        return self.wall + timedelta(seconds=delay_s)
+
+
+def rfc3339(wall: datetime) -> str:
+    """Format a UTC time as the API does for metav1.Time: whole seconds, ``Z``."""
+    return wall.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(wall: datetime) -> str:
+    """Format a UTC time as the API does for metav1.MicroTime (Lease, events.k8s.io)."""
+    return wall.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def earliest(*times: float | None) -> float | None:
+    """The first of several wake times; None means "not on my account"."""
+    known = [time for time in times if time is not None]
+    return min(known) if known else None

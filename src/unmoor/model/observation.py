@@ -1,0 +1,74 @@
+"""Answers to questions put to the outside, each with the moment it was given.
+
+A step that needs to know what only the outside can say (is this machine still there? was that
+eviction admitted?) returns an effect and decides next time, on the answer that it then finds in
+the view. Answers are memory of the droppable kind: losing one costs a question, never correctness.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+import msgspec
+
+from unmoor.model.moment import Moment
+
+T = TypeVar("T")
+
+
+class Asked(StrEnum):
+    """What a question is about; its subject is in brackets."""
+
+    INSTANCE = "instance"
+    """Is it there? (provider id) -> CloudInstance, or a problem of kind NOT_FOUND"""
+    INSTANCES = "instances"
+    """Which are there? (cluster) -> tuple of CloudInstance"""
+    LAUNCH = "launch"
+    """What came of an attempt? (token) -> CloudInstance"""
+    TERMINATION = "termination"
+    """Was the machine told to go? (provider id) -> True"""
+    EVICTION = "eviction"
+    """Was the eviction admitted? (pod uid) -> True"""
+    OBJECT = "object"
+    """What does the server itself say? (str of the Ref) -> the object is in the view"""
+
+
+class ProblemKind(StrEnum):
+    """Why there is no answer. Closed: the interpreter translates every port error into one."""
+
+    NOT_FOUND = "not-found"
+    CONFLICT = "conflict"
+    """A precondition did not hold: somebody else was first."""
+    TOO_MANY_REQUESTS = "too-many-requests"
+    """429: for an eviction, a budget forbids it now."""
+    INSUFFICIENT_CAPACITY = "insufficient-capacity"
+    INVALID = "invalid"
+    """The other side will never accept this as it is."""
+    FORBIDDEN = "forbidden"
+    FAILED = "failed"
+    """Refused for another reason; nothing was done."""
+    UNKNOWN = "unknown"
+    """Nobody knows whether it was done: timeout, broken connection."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What went wrong, in the other side's words. ``retry_after_s``: what it asked us to wait."""
+
+    kind: ProblemKind
+    message: str = ""
+    code: int = 0
+    retry_after_s: float | None = None
+
+
+class Answer(msgspec.Struct, Generic[T], frozen=True):
+    """``result`` is None exactly when there is a ``problem``."""
+
+    at: Moment
+    result: T | None = None
+    problem: Problem | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """The other side says that there is no such thing."""
+        return self.problem is not None and self.problem.kind is ProblemKind.NOT_FOUND

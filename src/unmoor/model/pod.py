@@ -1,0 +1,148 @@
+"""Pods, and what kind of pod each one is.
+
+Answers only what a pod *is* (DaemonSet-owned, static, terminal, ...). Which pods count, block or
+are evicted is policy: ``unmoor.policy.pods``. The fields of the scheduling engine are here too, as
+far as today's judge reads them.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from msgspec import field
+
+from unmoor.model import names
+from unmoor.model.base import Condition, Object, Struct, condition_of
+from unmoor.model.node_selector import NodeSelector
+from unmoor.model.taint import Toleration
+
+
+class ResourceRequirements(Struct):
+    """Requests and limits as written: resource name to quantity."""
+
+    requests: dict[str, str | int | float] = {}
+    limits: dict[str, str | int | float] = {}
+
+
+class Container(Struct):
+    """One container; ``restart_policy`` "Always" on an init container makes it a sidecar."""
+
+    name: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    restart_policy: str | None = None
+
+
+class NodeAffinity(Struct):
+    """Only what is required; preferences do not decide whether a pod may run."""
+
+    required: NodeSelector | None = field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class ClaimSource(Struct):
+    """Which PersistentVolumeClaim a volume is."""
+
+    claim_name: str = ""
+
+
+class Volume(Struct):
+    """One volume of a pod; only claims tie a pod to something that must be detached."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
+
+
+class Affinity(Struct):
+    """Affinity as far as a node decides it."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class PodSpec(Struct):
+    """API reference: v1.PodSpec."""
+
+    node_name: str = ""
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: dict[str, str | int | float] = {}
+    tolerations: tuple[Toleration, ...] = ()
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    volumes: tuple[Volume, ...] = ()
+    priority: int | None = None
+    priority_class_name: str = ""
+    termination_grace_period_seconds: int | None = None
+    host_network: bool = False
+
+
+class PodStatus(Struct):
+    """API reference: v1.PodStatus."""
+
+    phase: str = "Pending"
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+    start_time: datetime | None = None
+
+
+class Pod(Object):
+    """API reference: v1.Pod."""
+
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def node_name(self) -> str:
+        """The node that the pod is bound to, "" while it is pending."""
+        return self.spec.node_name
+
+    @property
+    def is_daemon(self) -> bool:
+        """Owned by a DaemonSet: every node has its own, so none has to move (001:28 as R1)."""
+        owner = self.metadata.controller
+        return owner is not None and owner.kind == "DaemonSet"
+
+    @property
+    def is_static(self) -> bool:
+        """The mirror of a static pod: it lives in a file on the node, not in the API."""
+        if names.MIRROR_POD in self.metadata.annotations:
+            return True
+        return any(owner.kind == "Node" for owner in self.metadata.owner_references)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Finished, whatever the outcome."""
+        return self.status.phase in {"Succeeded", "Failed"}
+
+    @property
+    def is_naked(self) -> bool:
+        """Nobody will make another one (001:66)."""
+        return self.metadata.controller is None and not self.is_static
+
+    @property
+    def is_ready(self) -> bool:
+        """Its Ready condition is True."""
+        ready = condition_of(self.status.conditions, "Ready")
+        return ready is not None and ready.is_true
+
+    @property
+    def is_do_not_evict(self) -> bool:
+        """Carries ``karpenter.sh/do-not-evict`` with exactly "true" (spec 1.6)."""
+        return self.metadata.annotations.get(names.DO_NOT_EVICT) == "true"
+
+    @property
+    def grace_s(self) -> int:
+        """Seconds that the pod asks for between SIGTERM and SIGKILL; the API's default is 30."""
+        grace = self.spec.termination_grace_period_seconds
+        return 30 if grace is None else max(grace, 0)
+
+    @property
+    def gone_by(self) -> datetime | None:
+        """When a terminating pod should be gone: the server adds the grace when it stamps it."""
+        return self.metadata.deletion_timestamp
+
+    def is_stuck(self, now: datetime, tolerance_s: float) -> bool:
+        """True when it is still there ``tolerance_s`` seconds after it should be gone (5.2)."""
+        gone_by = self.gone_by
+        return gone_by is not None and now > gone_by + timedelta(seconds=tolerance_s)

@@ -1,0 +1,246 @@
+"""Everything at one instant: the objects, their indexes, the settings and the answers.
+
+A ``View`` is what every decision reads. ``runtime.store`` keeps a live one current and hands out
+frozen ones (shallow copies: index entries are tuples that are replaced, never mutated, so a shallow
+copy is a true one). ``View.of`` builds one from objects, for tests and for plans.
+
+Must not: be changed by whoever receives it. The three underscored writers are the store's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from unmoor.model.base import Key, Object, Ref
+from unmoor.model.cluster import PriorityClass
+from unmoor.model.disruption import Disruption
+from unmoor.model.disruption_budget import PodDisruptionBudget
+from unmoor.model.instance import CloudInstance
+from unmoor.model.kinds import KIND_OF, KINDS, Resource
+from unmoor.model.machine import Machine
+from unmoor.model.node import Node
+from unmoor.model.observation import Answer, Asked
+from unmoor.model.pod import Pod
+from unmoor.model.provisioner import Provisioner
+from unmoor.model.settings import Settings
+from unmoor.model.storage import VolumeAttachment
+
+T = TypeVar("T", bound=Object)
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who we are: ``cluster`` and the configured provider's ``scheme`` ("" when there is none).
+
+    Ownership is judged by it (decisions, "Ours").
+    """
+
+    cluster: str = ""
+    scheme: str = ""
+
+
+class Index(msgspec.Struct, frozen=True):
+    """A way to find objects of one kind: ``of`` gives the entries under which one is filed."""
+
+    name: str
+    kind: str
+    of: Callable[[Any], Iterable[Hashable]]
+
+
+def _given(value: str) -> tuple[str, ...]:
+    return (value,) if value else ()
+
+
+INDEXES: tuple[Index, ...] = (
+    Index("pods_by_node", "Pod", lambda pod: _given(pod.spec.node_name)),
+    Index("pods_by_owner", "Pod", lambda pod: [o.uid for o in pod.metadata.owner_references]),
+    Index("nodes_by_provider_id", "Node", lambda node: _given(node.spec.provider_id)),
+    Index("nodes_by_disruption", "Node", lambda node: _given(node.disruption)),
+    Index("machines_by_provider_id", "Machine", lambda machine: _given(machine.provider_id)),
+    Index("machines_by_provisioner", "Machine", lambda machine: _given(machine.provisioner_name)),
+    Index("budgets_by_namespace", "PodDisruptionBudget", lambda budget: [budget.namespace]),
+    Index("attachments_by_node", "VolumeAttachment", lambda a: _given(a.spec.node_name)),
+)
+_INDEXES_OF: dict[str, tuple[Index, ...]] = {
+    kind: tuple(index for index in INDEXES if index.kind == kind) for kind in KINDS
+}
+CHANGES_KEPT = 10_000
+"""How many changes are remembered for ``changed_since``; older questions get None."""
+
+
+class View:
+    """A read-only picture of the cluster. Lookups return None or () for what is not there."""
+
+    def __init__(self, settings: Settings = Settings(), identity: Identity = Identity()) -> None:
+        """Start empty."""
+        self.settings = settings
+        self.identity = identity
+        self.version = 0
+        self._objects: dict[str, dict[Key, Any]] = {kind: {} for kind in KINDS}
+        self._indexes: dict[str, dict[Hashable, tuple[Key, ...]]] = {
+            index.name: {} for index in INDEXES
+        }
+        self._answers: dict[tuple[Asked, str], Answer[Any]] = {}
+        self._changes: list[tuple[int, Ref]] = []
+
+    @classmethod
+    def of(
+        cls,
+        *objects: Object,
+        settings: Settings = Settings(),
+        identity: Identity = Identity(),
+        answers: Mapping[tuple[Asked, str], Answer[Any]] | None = None,
+    ) -> View:
+        """Build a view of just these objects."""
+        view = cls(settings, identity)
+        for obj in objects:
+            view._put(obj)
+        view._answers.update(answers or {})
+        return view
+
+    def all(self, resource: Resource[T]) -> Mapping[Key, T]:
+        """Every object of a kind by (namespace, name), in no particular order."""
+        return self._objects[resource.kind]
+
+    def sorted(self, resource: Resource[T]) -> list[T]:
+        """Every object of a kind, ordered by (namespace, name): for anything order can leak from."""
+        return [obj for _, obj in sorted(self._objects[resource.kind].items())]
+
+    def get(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
+        """One object by name."""
+        found: T | None = self._objects[resource.kind].get((namespace, name))
+        return found
+
+    def find(self, ref: Ref) -> Any | None:
+        """The object that ``ref`` means: same kind and name, and same uid where it has one."""
+        found = self._objects[ref.kind].get(ref.key)
+        return found if found is not None and ref.uid in {"", found.uid} else None
+
+    def node(self, name: str) -> Node | None:
+        """One node by name."""
+        found: Node | None = self._objects["Node"].get(("", name))
+        return found
+
+    def machine(self, name: str) -> Machine | None:
+        """One machine by name."""
+        found: Machine | None = self._objects["Machine"].get(("", name))
+        return found
+
+    def provisioner(self, name: str) -> Provisioner | None:
+        """One provisioner by name."""
+        found: Provisioner | None = self._objects["Provisioner"].get(("", name))
+        return found
+
+    def disruption(self, name: str) -> Disruption | None:
+        """One disruption by name."""
+        found: Disruption | None = self._objects["Disruption"].get(("", name))
+        return found
+
+    def pods_on(self, node_name: str) -> tuple[Pod, ...]:
+        """The pods bound to a node, ordered by (namespace, name)."""
+        return self._by("pods_by_node", "Pod", node_name)
+
+    def pods_of(self, owner_uid: str) -> tuple[Pod, ...]:
+        """The pods that name this owner."""
+        return self._by("pods_by_owner", "Pod", owner_uid)
+
+    def nodes_of(self, provider_id: str) -> tuple[Node, ...]:
+        """The nodes of one cloud machine: one, normally."""
+        return self._by("nodes_by_provider_id", "Node", provider_id) if provider_id else ()
+
+    def nodes_in(self, disruption: str) -> tuple[Node, ...]:
+        """The nodes that carry a disruption's name."""
+        return self._by("nodes_by_disruption", "Node", disruption)
+
+    def machines_of(self, provider_id: str) -> tuple[Machine, ...]:
+        """The machines of one cloud machine: one, normally."""
+        return self._by("machines_by_provider_id", "Machine", provider_id) if provider_id else ()
+
+    def machine_of(self, node: Node) -> Machine | None:
+        """The machine behind a node, None when there is none or more than one."""
+        machines = self.machines_of(node.provider_id)
+        return machines[0] if len(machines) == 1 else None
+
+    def machines_launched_by(self, provisioner: str) -> tuple[Machine, ...]:
+        """The machines of one provisioner."""
+        return self._by("machines_by_provisioner", "Machine", provisioner)
+
+    def budgets_in(self, namespace: str) -> tuple[PodDisruptionBudget, ...]:
+        """The disruption budgets of a namespace."""
+        return self._by("budgets_by_namespace", "PodDisruptionBudget", namespace)
+
+    def attachments_on(self, node_name: str) -> tuple[VolumeAttachment, ...]:
+        """The volumes attached to a node."""
+        return self._by("attachments_by_node", "VolumeAttachment", node_name)
+
+    def priority_class(self, name: str) -> PriorityClass | None:
+        """One priority class by name."""
+        found: PriorityClass | None = self._objects["PriorityClass"].get(("", name))
+        return found
+
+    def answer(self, asked: Asked, subject: str) -> Answer[Any] | None:
+        """What the outside last said to a question, None when it was not asked."""
+        return self._answers.get((asked, subject))
+
+    def instance(self, provider_id: str) -> Answer[CloudInstance] | None:
+        """What the cloud last said about one machine."""
+        return self._answers.get((Asked.INSTANCE, provider_id))
+
+    def changed_since(self, version: int) -> frozenset[Ref] | None:
+        """What changed after ``version``; None when that is too long ago to say."""
+        if version < self.version - len(self._changes):
+            return None
+        return frozenset(ref for at, ref in self._changes if at > version)
+
+    def freeze(self) -> View:
+        """A copy that stays as it is while the live view goes on: shallow, a few milliseconds."""
+        frozen = View(self.settings, self.identity)
+        frozen.version = self.version
+        frozen._objects = {kind: dict(objects) for kind, objects in self._objects.items()}
+        frozen._indexes = {name: dict(entries) for name, entries in self._indexes.items()}
+        frozen._answers = dict(self._answers)
+        frozen._changes = list(self._changes)
+        return frozen
+
+    def _by(self, index: str, kind: str, entry: Hashable) -> tuple[Any, ...]:
+        objects = self._objects[kind]
+        return tuple(objects[key] for key in self._indexes[index].get(entry, ()))
+
+    def _put(self, obj: Object) -> None:
+        kind = KIND_OF[type(obj)]
+        old = self._objects[kind].get(obj.key)
+        self._objects[kind][obj.key] = obj
+        self._reindex(kind, obj.key, old, obj)
+
+    def _drop(self, kind: str, key: Key) -> None:
+        old = self._objects[kind].pop(key, None)
+        if old is not None:
+            self._reindex(kind, key, old, None)
+
+    def _reindex(self, kind: str, key: Key, old: Any | None, new: Any | None) -> None:
+        for index in _INDEXES_OF[kind]:
+            before = set(index.of(old)) if old is not None else set()
+            after = set(index.of(new)) if new is not None else set()
+            if before == after:
+                continue
+            entries = self._indexes[index.name]
+            for entry in before - after:
+                left = tuple(other for other in entries[entry] if other != key)
+                if left:
+                    entries[entry] = left
+                else:
+                    del entries[entry]
+            for entry in after - before:
+                entries[entry] = tuple(sorted((*entries.get(entry, ()), key)))
+        self._note_change(Ref(kind, key[1], namespace=key[0], uid=(new or old).uid))
+
+    def _note_change(self, ref: Ref) -> None:
+        self.version += 1
+        self._changes.append((self.version, ref))
+        if len(self._changes) > 2 * CHANGES_KEPT:
+            del self._changes[:CHANGES_KEPT]
+
+
+__all__ = ["CHANGES_KEPT", "INDEXES", "Identity", "Index", "View"]

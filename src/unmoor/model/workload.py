@@ -1,0 +1,87 @@
+"""The owners of pods: who makes another one when a pod is gone, and how many are ready.
+
+Only what R3 needs (has the owner as many ready pods as before?) and what reports name.
+"""
+
+from __future__ import annotations
+
+from unmoor.model.base import Condition, Object, Struct
+from unmoor.model.selector import LabelSelector
+
+
+class WorkloadSpec(Struct):
+    """Desired count and selector; ``replicas`` None where the kind has none (DaemonSet, Job)."""
+
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+
+
+class WorkloadStatus(Struct):
+    """Observed counts."""
+
+    replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+
+
+class ReplicaSet(Object):
+    """API reference: apps/v1 ReplicaSet."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+
+class Deployment(Object):
+    """API reference: apps/v1 Deployment."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+
+class StatefulSet(Object):
+    """API reference: apps/v1 StatefulSet."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
+
+
+class DaemonSetStatus(Struct):
+    """Observed counts of a DaemonSet."""
+
+    desired_number_scheduled: int = 0
+    number_ready: int = 0
+
+
+class DaemonSet(Object):
+    """API reference: apps/v1 DaemonSet."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+    status: DaemonSetStatus = DaemonSetStatus()
+
+
+class JobStatus(Struct):
+    """Observed counts of a Job."""
+
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class JobSpec(Struct):
+    """Desired counts of a Job."""
+
+    parallelism: int | None = None
+    completions: int | None = None
+
+
+class Job(Object):
+    """API reference: batch/v1 Job."""
+
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+    @property
+    def is_finished(self) -> bool:
+        """Complete or Failed: no pod of it will come back."""
+        return any(c.type in {"Complete", "Failed"} and c.is_true for c in self.status.conditions)

@@ -1,0 +1,100 @@
+"""Why, and why not: the answer that every decision gives besides what it does.
+
+A refusal is a value, never an exception. Kubernetes events, metrics, log lines and reports are four
+renderings of the same verdicts, so a ``Verdict`` carries its evidence as data and knows how to say
+itself in one sentence.
+
+Must not: publish anything. Whoever renders decides where and how often.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from unmoor.model.base import Ref
+
+
+class Method(StrEnum):
+    """The ways in which a node goes, in the brief's order (001:15), then the ways of a person."""
+
+    EXPIRATION = "expiration"
+    DRIFT = "drift"
+    EMPTINESS = "emptiness"
+    CONSOLIDATION = "consolidation"
+    TERMINATION = "termination"
+    """Somebody deleted the node or its machine."""
+    DRAIN = "drain"
+    """A person named the node: ``unmoor drain``."""
+    LIFECYCLE = "lifecycle"
+    """Launch, registration, initialisation, garbage collection."""
+
+
+class Reason(StrEnum):
+    """Why something is refused, waited for or done. Closed: every value is used and tested."""
+
+    # A node is no candidate (spec 2.2).
+    NOT_OURS = "not-ours"
+    NOT_INITIALIZED = "not-initialized"
+    BEING_DELETED = "being-deleted"
+    IN_DISRUPTION = "in-disruption"
+    DO_NOT_DISRUPT = "do-not-disrupt"
+    LABEL_MISSING = "label-missing"
+    PROVISIONER_MISSING = "provisioner-missing"
+    PROVISIONER_INVALID = "provisioner-invalid"
+    NOMINATED = "nominated"
+    MARKED_BY_ANOTHER = "marked-by-another"
+    # Emptiness (001:53).
+    NOT_CONFIGURED = "not-configured"
+    NOT_EMPTY = "not-empty"
+    TTL_RUNNING = "ttl-running"
+    EMPTY_FOR_TTL = "empty-for-ttl"
+    # A command that waits or ends (001:18-24).
+    COMMAND_RUNNING = "command-running"
+    PODS_SETTLING = "pods-settling"
+    SETTLING_GIVEN_UP = "settling-given-up"
+    CANCELLED_BY_UNCORDON = "cancelled-by-uncordon"
+    ROLLED_BACK = "rolled-back"
+    # A drain waits (001:26-32).
+    LOAD_BALANCER = "load-balancer"
+    PODS_LEFT = "pods-left"
+    BUDGET = "budget"
+    TWO_BUDGETS = "two-budgets"
+    EVICTION_REFUSED = "eviction-refused"
+    RETURNING_PODS = "returning-pods"
+    STUCK_POD = "stuck-pod"
+    CUT_OFF = "cut-off"
+    DRAINED = "drained"
+    MACHINE_GONE = "machine-gone"
+    MACHINE_UNKNOWN = "machine-unknown"
+    # A machine's life (spec 6).
+    INVALID = "invalid"
+    INSUFFICIENT_CAPACITY = "insufficient-capacity"
+    LAUNCH_FAILED = "launch-failed"
+    NEVER_REGISTERED = "never-registered"
+    INSTANCE_MISSING = "instance-missing"
+    NO_MACHINE = "no-machine"
+    NODES_LEFT = "nodes-left"
+    WAITING = "waiting"
+    SETTINGS_INVALID = "settings-invalid"
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One gate's answer about one subject.
+
+    ``message`` is a sentence for a person that names object, field, value and, for a refusal, what
+    would lift it. ``evidence`` is the same as data, for ``explain`` and JSON. ``event`` is the
+    Kubernetes event reason to publish it under, "" for none.
+    """
+
+    subject: Ref
+    method: Method
+    reason: Reason
+    message: str
+    evidence: dict[str, str | int | float | bool] = {}
+    event: str = ""
+    is_warning: bool = False
+    is_refusal: bool = True
+    also_on: tuple[Ref, ...] = ()
+    """Further objects whose events should show it (a machine besides its node)."""

@@ -1,0 +1,243 @@
+"""The whole outside on one page: what an adapter must offer, and how it must fail.
+
+Each port has one contract suite (``tests/contract``) that runs on every implementation. Ports raise
+only the two errors below; the interpreter and the informers are the only code that catches them.
+
+Must not: hold policy, or know any adapter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+import msgspec
+
+from unmoor.lifecycle.effects import Publish
+from unmoor.model.base import JSON, Ref
+from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
+from unmoor.model.kinds import Resource
+from unmoor.model.moment import Moment
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class PortError(Exception):
+    """The other side failed: theirs, not ours. Never raised as such."""
+
+
+class ApiError(PortError):
+    """The API server answered with a Status that is not Success.
+
+    ``code``: HTTP code. ``reason``: the Status reason ("Conflict", "NotFound", "AlreadyExists",
+    "Invalid", "TooManyRequests", "Expired", ...). ``status``: the Status object, whole.
+    ``retry_after_s``: what the server asked us to wait, None when it did not say.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        status: JSON | None = None,
+    ) -> None:
+        """Keep what the server said."""
+        super().__init__(f"{code} {reason}: {message}")
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.retry_after_s = retry_after_s
+        self.status = status or {}
+
+
+class Unreachable(PortError):
+    """Timeout or broken connection: nobody knows whether the request was carried out."""
+
+
+class CloudError(PortError):
+    """The cloud refused; nothing was done. ``kind`` says how, ``message`` in its own words."""
+
+    def __init__(
+        self,
+        kind: Literal["not-found", "insufficient-capacity", "rate-limited", "invalid", "failed"],
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+    ) -> None:
+        """Keep what the cloud said."""
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.message = message
+        self.retry_after_s = retry_after_s
+
+
+class Query(msgspec.Struct, frozen=True):
+    """Which objects of a kind: everything by default. Selectors are in the API's text form."""
+
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """An object that does not decode: skipped and reported, never a reason to stop."""
+
+    ref: Ref
+    resource_version: str
+    problem: str
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """One page of a list. ``next``: token of the next page, "" on the last."""
+
+    items: tuple[T, ...]
+    broken: tuple[Broken, ...] = ()
+    resource_version: str = ""
+    next: str = ""
+
+
+class Change(msgspec.Struct, Generic[T], frozen=True):
+    """One watch event about an object."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    object: T
+
+
+class Bookmark(msgspec.Struct, frozen=True):
+    """The server's word that everything up to this version has been sent."""
+
+    resource_version: str
+
+
+WatchEvent: TypeAlias = Change[T] | Broken | Bookmark
+PatchType: TypeAlias = Literal["merge", "strategic", "json", "apply"]
+
+
+class DeleteOptions(msgspec.Struct, frozen=True):
+    """API reference: metav1.DeleteOptions. Empty strings and None leave a field out."""
+
+    uid: str = ""
+    resource_version: str = ""
+    grace_s: int | None = None
+    propagation: Literal["", "Background", "Foreground", "Orphan"] = ""
+    dry_run: bool = False
+
+
+class Api(Protocol):
+    """The Kubernetes API. Every method raises ApiError or Unreachable and nothing else.
+
+    Reading decodes to ``resource.type`` (use ``resource.raw()`` for plain JSON). Writing takes and
+    returns plain JSON. Preconditions (``metadata.uid``, ``metadata.resourceVersion``) travel in
+    the body, as the real API has it.
+    """
+
+    async def list(
+        self, resource: Resource[T], query: Query = ..., *, limit: int = ..., after: str = ...
+    ) -> Page[T]:
+        """One page; ``limit`` 0 means all at once, ``after`` is the previous page's ``next``."""
+        ...
+
+    def watch(
+        self, resource: Resource[T], query: Query = ..., *, since: str
+    ) -> AsyncIterator[WatchEvent[T]]:
+        """Changes after version ``since``. Ends when the server closes it; 410 is an ApiError."""
+        ...
+
+    async def get(self, ref: Ref) -> JSON:
+        """One object as it is now."""
+        ...
+
+    async def create(
+        self, ref: Ref, body: JSON, *, subresource: str = ..., dry_run: bool = ...
+    ) -> JSON:
+        """POST. With ``subresource`` ("eviction", "binding") to one of an existing object."""
+        ...
+
+    async def replace(self, ref: Ref, body: JSON, *, subresource: str = ...) -> JSON:
+        """PUT the whole object. For actors and tests: unmoor itself only patches."""
+        ...
+
+    async def patch(
+        self,
+        ref: Ref,
+        body: Any,
+        *,
+        how: PatchType = ...,
+        subresource: str = ...,
+        dry_run: bool = ...,
+    ) -> JSON:
+        """PATCH; ``body`` is a list of operations for ``json``, else an object."""
+        ...
+
+    async def delete(self, ref: Ref, options: DeleteOptions = ...) -> JSON:
+        """DELETE; returns the object as it is now (still there with finalizers or grace) or a Status."""
+        ...
+
+
+class Cloud(Protocol):
+    """A cloud provider. Methods raise CloudError or Unreachable and nothing else.
+
+    ``scheme``: the prefix of its provider ids, as in ``aws:///zone/i-123``.
+    """
+
+    scheme: str
+
+    async def create(self, request: LaunchRequest) -> CloudInstance:
+        """Launch. Asking again with the same token returns the same instance."""
+        ...
+
+    async def get(self, provider_id: str) -> CloudInstance:
+        """One instance; "not-found" when it does not exist (any more)."""
+        ...
+
+    async def list(self, cluster: str) -> tuple[CloudInstance, ...]:
+        """The instances of one cluster; may lag behind ``get``."""
+        ...
+
+    async def terminate(self, provider_id: str) -> None:
+        """Tell it to go. Returns when the cloud has accepted; "not-found" when it is gone."""
+        ...
+
+    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
+        """Set tags."""
+        ...
+
+    async def instance_types(self) -> tuple[InstanceType, ...]:
+        """The shapes on offer, with zones, capacity types and prices."""
+        ...
+
+
+class Clock(Protocol):
+    """The two clocks, and waiting."""
+
+    def now(self) -> Moment:
+        """One reading of both."""
+        ...
+
+    async def sleep(self, delay_s: float) -> None:
+        """Wait on the monotonic clock."""
+        ...
+
+
+class Executor(Protocol):
+    """Where a pass over the whole cluster runs: off the loop, or inline in virtual time."""
+
+    async def run(self, work: Callable[[], R]) -> R:
+        """Run ``work`` and return its result; whatever it raises is raised here."""
+        ...
+
+
+class Recorder(Protocol):
+    """Publishes Kubernetes events: aggregated, rate limited, never blocking, never raising."""
+
+    def publish(self, event: Publish, now: datetime) -> None:
+        """Take an event; it is sent some time later or dropped and counted."""
+        ...
+
+
+ALL = Query()
+"""Every object of a kind."""
