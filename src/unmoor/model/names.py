@@ -10,7 +10,7 @@ Must not: know any object, read or write anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 # API groups.
 KARPENTER_GROUP = "karpenter.sh"
@@ -219,3 +219,28 @@ def restricted_label_problem(key: str) -> str:
 def is_restricted_tag(key: str) -> bool:
     """True for an instance tag that belongs to the system (spec 1.4)."""
     return key in RESTRICTED_TAGS or key.startswith(RESTRICTED_TAG_PREFIX)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that a wrong one was probably meant to be, "" when none is close.
+
+    Close means: one contains the other, or fewer than a fifth of the letters differ (spec 9.6).
+    Of equally close names the first by name is taken.
+    """
+    close = []
+    for candidate in known:
+        distance = _edits(name.lower(), candidate.lower())
+        if distance * 5 < len(candidate) or (name and (name in candidate or candidate in name)):
+            close.append((distance, candidate))
+    return min(close)[1] if close else ""
+
+
+def _edits(one: str, other: str) -> int:
+    """How many letters to insert, remove or replace to turn one text into the other."""
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, start=1):
+        diagonal, row[0] = row[0], i
+        for j, wanted in enumerate(other, start=1):
+            cost = min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != wanted))
+            diagonal, row[j] = row[j], cost
+    return row[-1]
