@@ -84,6 +84,7 @@ class View:
         }
         self._answers: dict[tuple[Asked, str], Answer[Any]] = {}
         self._changes: list[tuple[int, Ref]] = []
+        self._broken: dict[str, dict[Key, str]] = {kind: {} for kind in KINDS}
 
     @classmethod
     def of(
@@ -188,6 +189,14 @@ class View:
         """What the cloud last said about one machine."""
         return self._answers.get((Asked.INSTANCE, provider_id))
 
+    def broken(self, resource: Resource[T]) -> Mapping[Key, str]:
+        """Objects of a kind that cannot be read, with what is wrong with each.
+
+        Their last readable state, if there was one, is still in the view. Whoever concludes
+        something from an object's absence must look here first.
+        """
+        return self._broken[resource.kind]
+
     def changed_since(self, version: int) -> frozenset[Ref] | None:
         """What changed after ``version``; None when that is too long ago to say."""
         if version < self.version - len(self._changes):
@@ -202,6 +211,7 @@ class View:
         frozen._indexes = {name: dict(entries) for name, entries in self._indexes.items()}
         frozen._answers = dict(self._answers)
         frozen._changes = list(self._changes)
+        frozen._broken = {kind: dict(broken) for kind, broken in self._broken.items()}
         return frozen
 
     def _by(self, index: str, kind: str, entry: Hashable) -> tuple[Any, ...]:
