@@ -27,7 +27,7 @@ command -v "$python" >/dev/null || stop \
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 echo "installing requirements/dev.txt into $venv (half a minute, once) ..." >&2
 
-# Interrupted half-way, a virtual environment has Python but no pip.
-"$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear "$venv"
+# Interrupted half-way it has no pip; copied from elsewhere, its pip belongs to the other place.
+grep -qsF "$(pwd -P)/$venv/bin/python" "$venv/bin/pip" || "$python" -m venv --clear "$venv"
 "$venv/bin/python" -m pip install --quiet --require-hashes -r requirements/dev.txt
 "$venv/bin/python" -m pip install --quiet --no-deps --no-build-isolation -e .
