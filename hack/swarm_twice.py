@@ -35,7 +35,11 @@ def main() -> int:
     seeds = parser.parse_args().seeds
 
     runs = [start(seeds, hash_seed) for hash_seed in HASH_SEEDS]
-    stories = [run.communicate(timeout=LIMIT_S)[0].splitlines() for run in runs]
+    try:
+        stories = [run.communicate(timeout=LIMIT_S)[0].splitlines() for run in runs]
+    finally:
+        for run in runs:
+            run.kill()
 
     for run, hash_seed, story in zip(runs, HASH_SEEDS, stories, strict=True):
         if run.returncode != 0 or not story:

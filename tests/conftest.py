@@ -3,11 +3,17 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests import tools
 
 HERE = Path(__file__).parent
 MISSING = "unmoor_missing_tools"
+
+# Same examples every time: a gate that fails now and then teaches people to press the button again.
+# To look for new ones: pytest --hypothesis-profile=default
+settings.register_profile("gate", derandomize=True, deadline=None)
+settings.load_profile("gate")
 
 pytest.register_assert_rewrite("tests.builders")
 
