@@ -21,7 +21,9 @@ JSON: TypeAlias = dict[str, Any]
 """One API object as the server speaks it. Only adapters and the simulator touch these."""
 
 
-class Struct(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
+class Struct(
+    msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True
+):
     """A part of an API object: immutable, camelCase on the wire, defaults left out."""
 
 

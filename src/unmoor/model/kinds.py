@@ -9,8 +9,18 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from unmoor.model import cluster, disruption, disruption_budget, machine, node, node_template
-from unmoor.model import pod, provisioner, storage, workload
+from unmoor.model import (
+    cluster,
+    disruption,
+    disruption_budget,
+    machine,
+    node,
+    node_template,
+    pod,
+    provisioner,
+    storage,
+    workload,
+)
 from unmoor.model.base import JSON, Object, Ref
 
 T = TypeVar("T")
@@ -110,9 +120,7 @@ NODE_TEMPLATES = Resource(
 DISRUPTIONS = Resource(
     "Disruption", "disruptions", "unmoor.dev", "v1alpha1", False, disruption.Disruption
 )
-INSTANCES = Resource(
-    "Instance", "instances", "sim.unmoor.dev", "v1alpha1", False, cluster.Instance
-)
+INSTANCES = Resource("Instance", "instances", "sim.unmoor.dev", "v1alpha1", False, cluster.Instance)
 
 KINDS: dict[str, Resource[Any]] = {
     resource.kind: resource

@@ -106,7 +106,7 @@ class View:
         return self._objects[resource.kind]
 
     def sorted(self, resource: Resource[T]) -> list[T]:
-        """Every object of a kind, ordered by (namespace, name): for anything order can leak from."""
+        """Every object of a kind by (namespace, name): wherever order could leak out."""
         return [obj for _, obj in sorted(self._objects[resource.kind].items())]
 
     def get(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:

@@ -19,7 +19,7 @@ class SystemClock:
 
     def now(self) -> Moment:
         """One reading of both."""
-        return Moment(wall=datetime.now(UTC), mono=asyncio.get_running_loop().time())  # noqa: TID251
+        return Moment(wall=datetime.now(UTC), mono=asyncio.get_running_loop().time())
 
     async def sleep(self, delay_s: float) -> None:
         """Wait on the loop's clock."""

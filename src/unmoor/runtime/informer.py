@@ -11,12 +11,21 @@ Must not: know what the objects mean. An object that cannot be read is handed on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from unmoor.model.kinds import Resource
-from unmoor.runtime.ports import ALL, Api, ApiError, Bookmark, Broken, Change, Clock
-from unmoor.runtime.ports import PortError, Query
+from unmoor.runtime.ports import (
+    ALL,
+    Api,
+    ApiError,
+    Bookmark,
+    Broken,
+    Change,
+    Clock,
+    PortError,
+    Query,
+)
 
 PAGE_SIZE = 500
 """Objects in one page of a list: what client-go asks for."""
@@ -28,8 +37,14 @@ PAUSE_MAX_S = 10.0
 class Sink(Protocol):
     """What an informer keeps current. ``runtime.store.Store`` is one."""
 
-    def replace(self, resource: Resource[Any], objects: Iterable[Any], version: str) -> None:
-        """Take a complete list as of a version."""
+    def replace(
+        self,
+        resource: Resource[Any],
+        objects: Iterable[Any],
+        version: str,
+        broken: Iterable[Broken] = (),
+    ) -> None:
+        """Take a complete list as of a version; ``broken`` are in it but cannot be read."""
         ...
 
     def put(self, resource: Resource[Any], obj: Any) -> None:
@@ -80,7 +95,7 @@ class Informer:
         await self._synced.wait()
 
     async def run(
-        self, resources: Sequence[Resource[Any]], queries: dict[str, Query] | None = None
+        self, resources: Sequence[Resource[Any]], queries: Mapping[str, Query] | None = None
     ) -> None:
         """Follow these kinds until cancelled; ``queries`` narrows a kind by name."""
         self._waiting = {resource.kind for resource in resources}
@@ -126,9 +141,8 @@ class Informer:
             after = page.next
             if not after:
                 break
-        self._sink.replace(resource, objects, page.resource_version)
+        self._sink.replace(resource, objects, page.resource_version, broken)
         for one in broken:
-            self._sink.mark_broken(resource, one)
             self._report(resource, f"{one.ref} cannot be read: {one.problem}")
         return page.resource_version
 

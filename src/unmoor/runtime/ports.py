@@ -174,7 +174,7 @@ class Api(Protocol):
         ...
 
     async def delete(self, ref: Ref, options: DeleteOptions = ...) -> JSON:
-        """DELETE; returns the object as it is now (still there with finalizers or grace) or a Status."""
+        """DELETE; returns the object (still there with finalizers or grace) or a Status."""
         ...
 
 

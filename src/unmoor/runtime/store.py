@@ -52,9 +52,19 @@ class Store(View):
 
     # The informers' side.
 
-    def replace(self, resource: Resource[Any], objects: Iterable[Any], version: str) -> None:
+    def replace(
+        self,
+        resource: Resource[Any],
+        objects: Iterable[Any],
+        version: str,
+        broken: Iterable[Broken] = (),
+    ) -> None:
         """Take a complete list as of ``version``; what is not in it and not newer is gone."""
+        self._broken[resource.kind].clear()
         listed: set[Key] = set()
+        for one in broken:
+            listed.add(one.ref.key)
+            self.mark_broken(resource, one)
         for obj in objects:
             listed.add(obj.key)
             self.put(resource, obj)
@@ -107,7 +117,7 @@ class Store(View):
         meta = obj.metadata
         self.put(resource, obj)
         is_gone = meta.is_deleting and not meta.finalizers
-        if is_gone and kind != "Pod" and kind != "Namespace":
+        if is_gone and kind not in {"Pod", "Namespace"}:
             # The answer to a deletion that took effect at once shows the object's last state.
             self.drop(resource, obj)
 

@@ -1,0 +1,156 @@
+"""One unmoor process, assembled: informers, leader, loop, recorder around one store.
+
+``app`` runs it against a real cluster and ``sim`` in virtual time, with the same rows.
+
+Must not: choose adapters. Whoever assembles a process hands the ports in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from unmoor.model import kinds, settings
+from unmoor.model.kinds import Resource
+from unmoor.model.settings import Settings
+from unmoor.model.snapshot import Identity
+from unmoor.runtime.informer import Informer, Report
+from unmoor.runtime.interpreter import Interpreter
+from unmoor.runtime.leader import Leader, LeaseTimes
+from unmoor.runtime.loop import Loop
+from unmoor.runtime.ports import Api, Clock, Cloud, Executor, Query, Recorder
+from unmoor.runtime.reconciler import Reconciler
+from unmoor.runtime.store import Store
+from unmoor.runtime.story import Observer, Story
+
+WATCHED: tuple[Resource[Any], ...] = (
+    kinds.NODES,
+    kinds.PODS,
+    kinds.MACHINES,
+    kinds.PROVISIONERS,
+    kinds.BUDGETS,
+    kinds.DISRUPTIONS,
+    kinds.CONFIG_MAPS,
+    kinds.REPLICA_SETS,
+    kinds.STATEFUL_SETS,
+    kinds.JOBS,
+    kinds.ATTACHMENTS,
+    kinds.LEASES,
+)
+"""What the controller follows. Everything else it needs, it asks for."""
+
+
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    """The outside of one process. ``jitter`` gives numbers from 0 to 1, seeded in simulations."""
+
+    api: Api
+    clock: Clock
+    executor: Executor
+    recorder: Recorder
+    cloud: Cloud | None = None
+    jitter: Callable[[], float]
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How one process differs from another. ``cluster`` overrides the settings' name."""
+
+    identity: str = "unmoor"
+    namespace: str = "karpenter"
+    settings_name: str = "karpenter-global-settings"
+    cluster: str = ""
+    lease: LeaseTimes | None = LeaseTimes()
+    """None: act without a lease, for one-shot commands and single-process rehearsals."""
+    watched: tuple[Resource[Any], ...] = WATCHED
+    settings: Settings = Settings()
+
+
+class Controller:
+    """A process that can be run once. ``is_ready``: synced, whether leading or not."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        options: Options,
+        *,
+        observers: Sequence[Observer] = (),
+        report: Report | None = None,
+    ) -> None:
+        """Assemble; nothing is asked of the ports yet."""
+        self.ports = ports
+        self.options = options
+        scheme = ports.cloud.scheme if ports.cloud is not None else ""
+        cluster = options.cluster or options.settings.cluster_name
+        self.store = Store(options.settings, Identity(cluster, scheme))
+        self.story = Story()
+        self.leader: Leader | None = None
+        if options.lease is not None:
+            self.leader = Leader(
+                ports.api,
+                ports.clock,
+                identity=options.identity,
+                namespace=options.namespace,
+                times=options.lease,
+            )
+        self.informer = Informer(
+            ports.api, self.store, ports.clock, jitter=ports.jitter, **_given(report)
+        )
+        self.loop = Loop(
+            self.store,
+            Interpreter(
+                ports.api, self.store, ports.clock, cloud=ports.cloud, recorder=ports.recorder
+            ),
+            ports.clock,
+            executor=ports.executor,
+            observers=(self.story, *observers),
+            may_act=self.leader.may_act if self.leader is not None else lambda: True,
+        )
+
+    @property
+    def is_ready(self) -> bool:
+        """Every kind has been listed."""
+        return self.informer.is_synced
+
+    async def run(self, reconcilers: Sequence[Reconciler]) -> None:
+        """Run until cancelled; a clean stop gives the lease up."""
+        self.store.subscribe(self._configure)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.informer.run(self.options.watched, self._queries()))
+                if self.leader is not None:
+                    tasks.create_task(self.leader.run(self._on_leadership))
+                await self.informer.wait_synced()
+                await self.loop.run(reconcilers)
+        finally:
+            if self.leader is not None:
+                await self.leader.release()
+
+    def _queries(self) -> Mapping[str, Query]:
+        """Config maps and leases only where ours are: the rest is none of our business."""
+        return {
+            "ConfigMap": Query(
+                namespace=self.options.namespace,
+                fields=f"metadata.name={self.options.settings_name}",
+            ),
+            "Lease": Query(namespace="kube-node-lease"),
+        }
+
+    def _on_leadership(self, is_leading: bool) -> None:  # noqa: FBT001 - a state, not an option
+        if is_leading:
+            self.loop.wake_all()
+
+    def _configure(self, kind: str, _old: Any | None, new: Any | None) -> None:
+        """Settings are live (spec 1.5); a bad value keeps the last good one."""
+        if kind != "ConfigMap" or new is None or new.name != self.options.settings_name:
+            return
+        read, _ = settings.read(new.data, self.store.settings)
+        if not self.options.cluster and read.cluster_name:
+            self.store.identity = Identity(read.cluster_name, self.store.identity.scheme)
+        self.store.configure(read)
+        self.loop.wake_all()
+
+
+def _given(report: Report | None) -> dict[str, Report]:
+    return {} if report is None else {"report": report}

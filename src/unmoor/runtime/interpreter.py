@@ -1,0 +1,272 @@
+"""The only code that does anything: executes effects through the ports and folds the answers back.
+
+Each effect becomes one port call and each port error one ``Problem``; nothing else catches port
+errors. Whatever the server answers goes into the store before the key is stepped again, and an
+unknown outcome (timeout, broken connection) is followed by a live read, so that a step never
+decides on what we only hoped had happened.
+
+Must not: decide, retry, or wait for anything but the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Create,
+    Delete,
+    Evict,
+    Launch,
+    Observe,
+    Patch,
+    Publish,
+    TagInstance,
+    Terminate,
+)
+from unmoor.model.base import JSON, Ref
+from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
+from unmoor.runtime.ports import (
+    Api,
+    ApiError,
+    Clock,
+    Cloud,
+    CloudError,
+    DeleteOptions,
+    PortError,
+    Recorder,
+    Unreachable,
+)
+from unmoor.runtime.store import Store
+from unmoor.runtime.story import Outcome
+
+CONCURRENT_EFFECTS_MAX = 50
+"""Effects of one step that are in flight at once."""
+
+_KIND_OF_CODE = {
+    400: ProblemKind.INVALID,
+    401: ProblemKind.FORBIDDEN,
+    403: ProblemKind.FORBIDDEN,
+    404: ProblemKind.NOT_FOUND,
+    409: ProblemKind.CONFLICT,
+    410: ProblemKind.NOT_FOUND,
+    422: ProblemKind.INVALID,
+    429: ProblemKind.TOO_MANY_REQUESTS,
+    504: ProblemKind.UNKNOWN,
+}
+_KIND_OF_CLOUD = {
+    "not-found": ProblemKind.NOT_FOUND,
+    "insufficient-capacity": ProblemKind.INSUFFICIENT_CAPACITY,
+    "rate-limited": ProblemKind.TOO_MANY_REQUESTS,
+    "invalid": ProblemKind.INVALID,
+    "failed": ProblemKind.FAILED,
+}
+
+
+def problem_of(error: PortError) -> Problem:
+    """Translate what a port raised: the one place where theirs becomes ours."""
+    match error:
+        case ApiError():
+            kind = _KIND_OF_CODE.get(error.code, ProblemKind.FAILED)
+            return Problem(kind, error.message, error.code, error.retry_after_s)
+        case CloudError():
+            return Problem(_KIND_OF_CLOUD[error.kind], error.message, 0, error.retry_after_s)
+        case _:
+            return Problem(ProblemKind.UNKNOWN, str(error) or type(error).__name__)
+
+
+class Interpreter:
+    """Executes effects. ``cloud`` None: no provider is configured, every cloud effect fails."""
+
+    def __init__(
+        self, api: Api, store: Store, clock: Clock, *, cloud: Cloud | None, recorder: Recorder
+    ) -> None:
+        """Hold the ports."""
+        self._api = api
+        self._store = store
+        self._clock = clock
+        self._cloud = cloud
+        self._recorder = recorder
+        self._permits = asyncio.Semaphore(CONCURRENT_EFFECTS_MAX)
+
+    async def execute(self, effects: tuple[AnyEffect, ...]) -> tuple[Outcome, ...]:
+        """Execute effects of one step at once; the outcomes are in the same order."""
+        if len(effects) == 1:
+            return (await self._one(effects[0]),)
+        return tuple(await asyncio.gather(*(self._one(effect) for effect in effects)))
+
+    async def _one(self, effect: AnyEffect) -> Outcome:
+        async with self._permits:
+            problem = await self._do(effect)
+        return Outcome(effect, problem)
+
+    async def _do(self, effect: AnyEffect) -> Problem | None:
+        match effect:
+            case Patch():
+                return await self._write(effect.ref, lambda: self._patch(effect))
+            case Create():
+                return await self._create(effect)
+            case Delete():
+                return await self._write(effect.ref, lambda: self._delete(effect))
+            case Evict():
+                return await self._evict(effect)
+            case Launch():
+                return await self._launch(effect)
+            case Terminate():
+                return await self._terminate(effect)
+            case TagInstance():
+                return await self._tag(effect)
+            case Observe():
+                return await self._observe(effect)
+            case Publish():
+                self._recorder.publish(effect, self._clock.now().wall)
+                return None
+
+    # The API server.
+
+    async def _patch(self, effect: Patch) -> None:
+        preconditions = {"uid": effect.ref.uid}
+        if effect.resource_version:
+            preconditions["resourceVersion"] = effect.resource_version
+        body = {**effect.body, "metadata": {**effect.body.get("metadata", {}), **preconditions}}
+        answer = await self._api.patch(effect.ref, body, subresource=effect.subresource)
+        self._store.fold(effect.ref.kind, answer)
+
+    async def _delete(self, effect: Delete) -> None:
+        options = DeleteOptions(
+            uid=effect.ref.uid,
+            grace_s=effect.grace_s,
+            propagation="" if effect.ref.kind == "Pod" else "Background",
+        )
+        answer = await self._api.delete(effect.ref, options)
+        if answer.get("kind") == "Status" or "metadata" not in answer or _is_gone(answer):
+            self._store.forget(effect.ref.kind, effect.ref.key, effect.ref.uid)
+        else:
+            self._store.fold(effect.ref.kind, answer)
+
+    async def _write(self, ref: Ref, write: Callable[[], Awaitable[None]]) -> Problem | None:
+        """Write to one object; whatever is refused or unknown is looked up on the server."""
+        try:
+            await write()
+        except PortError as error:
+            problem = problem_of(error)
+            if problem.kind is ProblemKind.NOT_FOUND:
+                self._store.forget(ref.kind, ref.key, ref.uid)
+            else:
+                await self._read(ref)
+            return problem
+        return None
+
+    async def _create(self, effect: Create) -> Problem | None:
+        try:
+            self._store.fold(effect.ref.kind, await self._api.create(effect.ref, effect.body))
+        except PortError as error:
+            await self._read(effect.ref)
+            # The name is deterministic: whoever made it, it is the one that we meant.
+            if isinstance(error, ApiError) and error.reason == "AlreadyExists":
+                return None
+            return problem_of(error)
+        return None
+
+    async def _evict(self, effect: Evict) -> Problem | None:
+        ref = effect.ref
+        body: JSON = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": ref.name, "namespace": ref.namespace},
+            "deleteOptions": {"preconditions": {"uid": ref.uid}},
+        }
+        problem: Problem | None = None
+        try:
+            await self._api.create(ref, body, subresource="eviction")
+        except PortError as error:
+            problem = problem_of(error)
+            if problem.kind is ProblemKind.NOT_FOUND:
+                self._store.forget(ref.kind, ref.key, ref.uid)
+            elif problem.kind in {ProblemKind.CONFLICT, ProblemKind.UNKNOWN}:
+                await self._read(ref)
+        self._answer(Asked.EVICTION, ref.uid, True if problem is None else None, problem)
+        return problem
+
+    async def _read(self, ref: Ref) -> Problem | None:
+        """Look at the server itself and fold what it says; failing to is left to the next step."""
+        try:
+            self._store.fold(ref.kind, await self._api.get(ref))
+        except PortError as error:
+            problem = problem_of(error)
+            if problem.kind is ProblemKind.NOT_FOUND:
+                self._store.forget(ref.kind, ref.key, ref.uid)
+            return problem
+        return None
+
+    # The cloud.
+
+    async def _launch(self, effect: Launch) -> Problem | None:
+        token = effect.request.token
+        return await self._ask(Asked.LAUNCH, token, lambda cloud: cloud.create(effect.request))
+
+    async def _terminate(self, effect: Terminate) -> Problem | None:
+        async def terminate(cloud: Cloud) -> bool:
+            try:
+                await cloud.terminate(effect.provider_id)
+            except CloudError as error:
+                if error.kind != "not-found":
+                    raise
+            return True
+
+        return await self._ask(Asked.TERMINATION, effect.provider_id, terminate)
+
+    async def _tag(self, effect: TagInstance) -> Problem | None:
+        try:
+            await self._provider().tag(effect.provider_id, effect.tags)
+        except PortError as error:
+            return problem_of(error)
+        return None
+
+    async def _observe(self, effect: Observe) -> Problem | None:
+        match effect.asked:
+            case Asked.INSTANCE:
+                return await self._ask(
+                    effect.asked, effect.subject, lambda cloud: cloud.get(effect.subject)
+                )
+            case Asked.INSTANCES:
+                return await self._ask(
+                    effect.asked, effect.subject, lambda cloud: cloud.list(effect.subject)
+                )
+            case Asked.OBJECT if effect.ref is not None:
+                problem = await self._read(effect.ref)
+                self._answer(
+                    effect.asked, effect.subject, True if problem is None else None, problem
+                )
+                return problem
+            case _:
+                raise ValueError(f"{effect.asked} is answered by its own effect, not by Observe")
+
+    async def _ask(
+        self, asked: Asked, subject: str, question: Callable[[Cloud], Awaitable[Any]]
+    ) -> Problem | None:
+        try:
+            result = await question(self._provider())
+        except PortError as error:
+            problem = problem_of(error)
+            self._answer(asked, subject, None, problem)
+            return problem
+        self._answer(asked, subject, result, None)
+        return None
+
+    def _provider(self) -> Cloud:
+        if self._cloud is None:
+            raise Unreachable("no cloud provider is configured; start with --cloud NAME")
+        return self._cloud
+
+    def _answer(self, asked: Asked, subject: str, result: Any, problem: Problem | None) -> None:
+        self._store.record(asked, subject, Answer(self._clock.now(), result, problem))
+
+
+def _is_gone(answer: JSON) -> bool:
+    """A deletion that took effect at once answers with the object's last state."""
+    meta = answer.get("metadata", {})
+    grace = meta.get("deletionGracePeriodSeconds")
+    return not meta.get("finalizers") and (not meta.get("deletionTimestamp") or grace == 0)

@@ -1,0 +1,135 @@
+"""The story: what each step saw, decided and did, kept for a while.
+
+Printed when a step crashes or a simulated world breaks a rule, and read by ``explain`` later. It is
+bounded in keys and in records, holds no secrets (effects never carry any) and is never a reason to
+decide anything.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Create,
+    Delete,
+    Evict,
+    Launch,
+    Observe,
+    Patch,
+    Publish,
+    TagInstance,
+    Terminate,
+)
+from unmoor.lifecycle.step import Step
+from unmoor.model.moment import Moment
+from unmoor.model.observation import Problem
+from unmoor.runtime.reconciler import Key
+
+KEYS_KEPT = 5_000
+RECORDS_KEPT = 40
+"""Records for each key."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of one effect; ``problem`` None means that it succeeded."""
+
+    effect: AnyEffect
+    problem: Problem | None = None
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One step: who, when, on which version of the world, and what came of it."""
+
+    reconciler: str
+    key: Key
+    moment: Moment
+    version: int
+    step: Step[Any]
+    outcomes: tuple[Outcome, ...] = ()
+    crash: str = ""
+
+
+Observer = Callable[[Record], None]
+"""Gets every record: the story, the metrics and the log are observers."""
+
+
+class Story:
+    """The latest records of the latest keys."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._records: OrderedDict[tuple[str, Key], deque[Record]] = OrderedDict()
+
+    def __call__(self, record: Record) -> None:
+        """Keep a record, unless it says nothing new."""
+        if not record.step.effects and not record.step.verdicts and not record.crash:
+            return
+        where = (record.reconciler, record.key)
+        records = self._records.get(where)
+        if records is None:
+            records = self._records[where] = deque(maxlen=RECORDS_KEPT)
+        self._records.move_to_end(where)
+        records.append(record)
+        while len(self._records) > KEYS_KEPT:
+            self._records.popitem(last=False)
+
+    def of(self, reconciler: str, key: Key) -> tuple[Record, ...]:
+        """The records of one key, oldest first."""
+        return tuple(self._records.get((reconciler, key), ()))
+
+    def all(self) -> list[Record]:
+        """Every record kept, in the order of time."""
+        records = [record for kept in self._records.values() for record in kept]
+        return sorted(records, key=lambda r: (r.moment.mono, r.version, r.reconciler, str(r.key)))
+
+
+def tell(records: Iterable[Record]) -> str:
+    """Write records as lines that a person can follow."""
+    lines: list[str] = []
+    for record in records:
+        stamp = f"{record.moment.wall:%H:%M:%S.%f}"[:-3]
+        lines.append(f"{stamp} {record.reconciler} {record.key}")
+        lines += [f"    says  {verdict.message}" for verdict in record.step.verdicts]
+        lines += [f"    does  {_outcome(outcome)}" for outcome in record.outcomes]
+        if record.crash:
+            lines.append(f"    CRASH {record.crash}")
+    return "\n".join(lines)
+
+
+def _outcome(outcome: Outcome) -> str:
+    said = describe(outcome.effect)
+    if outcome.effect.why:
+        said += f" ({outcome.effect.why})"
+    if outcome.problem is not None:
+        said += f" -> {outcome.problem.kind}: {outcome.problem.message}"
+    return said
+
+
+def describe(effect: AnyEffect) -> str:
+    """Say an effect in a few words."""
+    match effect:
+        case Patch():
+            where = f"{effect.ref} {effect.subresource}".strip()
+            return f"patch {where} {_shortly(effect.body)}"
+        case Create() | Delete() | Evict():
+            return f"{type(effect).__name__.lower()} {effect.ref}"
+        case Launch():
+            return f"launch {effect.request.token} for {effect.machine}"
+        case Terminate():
+            return f"terminate {effect.provider_id}"
+        case TagInstance():
+            return f"tag {effect.provider_id} {sorted(effect.tags)}"
+        case Observe():
+            return f"observe {effect.asked} {effect.subject}"
+        case Publish():
+            return f"publish {effect.reason} on {effect.regarding}: {effect.message}"
+
+
+def _shortly(body: dict[str, Any]) -> str:
+    text = msgspec.json.encode(body).decode()
+    return text if len(text) <= 160 else text[:157] + "..."  # noqa: PLR2004
