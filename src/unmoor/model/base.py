@@ -13,7 +13,7 @@ Must not: know any particular kind.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, dataclass_transform
 
 import msgspec
 
@@ -21,6 +21,7 @@ JSON: TypeAlias = dict[str, Any]
 """One API object as the server speaks it. Only adapters and the simulator touch these."""
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Struct(
     msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True
 ):
