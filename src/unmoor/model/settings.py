@@ -1,0 +1,353 @@
+"""What a person may set for the whole cluster: the ``karpenter-global-settings`` ConfigMap.
+
+Keys and defaults are those of spec 1.5, with two groups of ours: ``unmoor.*`` and ``cadence.*``.
+The values are live. A bad value must not stop a running controller, so it leaves the last good
+value of that key in force and is reported; a key that is removed returns to its default.
+
+Must not: read the ConfigMap, flags or the environment (``app``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from unmoor.model import duration, names
+from unmoor.model.cadence import Cadence
+from unmoor.model.moment import MINUTE
+from unmoor.model.validation import FieldError
+
+CONFIG_MAP_NAME = "karpenter-global-settings"
+SUBJECT = f"configmap/{CONFIG_MAP_NAME}"
+
+BATCH_LEAST_S = 1.0
+ASSUME_ROLE_LEAST_S = 15 * MINUTE
+CADENCE_LEAST_S = 0.001
+"""A shorter interval would keep a processor busy with nothing."""
+
+OFF = "off"
+"""How a limit that may be unset is switched off by name."""
+
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+_ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]+\S*")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
+_DECIMAL_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}")
+_OURS = ("unmoor.", "cadence.")
+
+
+class AWSSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The ``aws.*`` keys (spec 1.5)."""
+
+    assume_role_arn: Annotated[str, Meta(description="the role to act as")] = ""
+    assume_role_duration_s: Annotated[
+        float, Meta(description="how long a session of that role lasts; at least 15m")
+    ] = ASSUME_ROLE_LEAST_S
+    cluster_ca_bundle: Annotated[str, Meta(description="given to nodes that join")] = ""
+    cluster_name: Annotated[str, Meta(description="marks instances as this cluster's")] = ""
+    cluster_endpoint: Annotated[
+        str, Meta(description="where nodes find the API server; empty, or an absolute URL")
+    ] = ""
+    default_instance_profile: Annotated[
+        str, Meta(description="for node templates that name none")
+    ] = ""
+    enable_pod_eni: Annotated[bool, Meta(description="count pod network interfaces")] = False
+    enable_eni_limited_pod_density: Annotated[
+        bool, Meta(description="a node takes as many pods as it has addresses")
+    ] = True
+    isolated_vpc: Annotated[bool, Meta(description="do not refresh on-demand prices")] = False
+    vm_memory_overhead_percent: Annotated[
+        float, Meta(description="the share of memory that a machine keeps for itself")
+    ] = 0.075
+    interruption_queue_name: Annotated[
+        str, Meta(description="where interruptions are announced; empty: nowhere")
+    ] = ""
+    tags: Annotated[
+        dict[str, str], Meta(description="tags for every instance, as a JSON object")
+    ] = msgspec.field(default_factory=dict)
+    reserved_enis: Annotated[int, Meta(description="network interfaces that are not for pods")] = 0
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """All settings, checked. Seconds, unless the name says otherwise."""
+
+    batch_max_duration_s: Annotated[
+        float, Meta(description="the longest wait for more pending pods; at least 1s")
+    ] = 10.0
+    batch_idle_duration_s: Annotated[
+        float, Meta(description="no new pending pod for this long ends the wait; at least 1s")
+    ] = 1.0
+    drift_enabled: Annotated[
+        bool | None,
+        Meta(description="false: no drift; true: adopted machines, too; unset: only our own"),
+    ] = None
+    drain_deadline_s: Annotated[
+        float | None, Meta(description="a drain ends by force after this long; off: never")
+    ] = None
+    load_balancer_wait_s: Annotated[
+        float, Meta(description="from leaving the load balancers to the first eviction")
+    ] = 0.0
+    returning_pods_rounds: Annotated[
+        int, Meta(description="how often pods may return to a draining node until we report it")
+    ] = 3
+    kept_disruptions: Annotated[
+        int, Meta(description="how many finished Disruptions are kept as the ledger")
+    ] = 100
+    instance_gc_start_rounds: Annotated[
+        int, Meta(description="how many of the searches for lost instances are the quick ones")
+    ] = 20
+    aws: AWSSettings = AWSSettings()
+    cadence: Cadence = Cadence()
+
+    @property
+    def nomination_s(self) -> float:
+        """How long a node that was picked for a pod is kept for it (spec 10.4)."""
+        return max(self.cadence.nomination_least_s, 2 * self.batch_max_duration_s)
+
+    @property
+    def is_drift_on(self) -> bool:
+        """Drift of machines that we created is on unless it is switched off (R15)."""
+        return self.drift_enabled is not False
+
+    @property
+    def is_drift_on_for_adopted(self) -> bool:
+        """Machines that we only adopted drift when the ConfigMap says so in as many words (R15)."""
+        return self.drift_enabled is True
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One key: its name in the ConfigMap, where its value lives, and how it is read.
+
+    ``read`` raises ValueError, whose text is the remedy.
+    """
+
+    key: str
+    group: str
+    attribute: str
+    read: Callable[[str], object]
+
+    def value(self, settings: Settings) -> object:
+        """What the settings hold for this key."""
+        value: object = getattr(_holder(settings, self.group), self.attribute)
+        return value
+
+    def default_text(self) -> str:
+        """The default as one would write it in the ConfigMap."""
+        value = self.value(DEFAULTS)
+        if self.attribute.endswith("_s"):
+            return OFF if value is None else duration.format_duration(float(str(value)))
+        match value:
+            case None:
+                return ""
+            case bool():
+                return str(value).lower()
+            case dict():
+                return msgspec.json.encode(value).decode()
+            case _:
+                return str(value)
+
+    @property
+    def description(self) -> str:
+        """What it is good for, for the reference page."""
+        hints = get_type_hints(type(_holder(DEFAULTS, self.group)), include_extras=True)
+        for meta in hints[self.attribute].__metadata__:
+            if isinstance(meta, Meta) and meta.description:
+                return meta.description
+        raise AssertionError(f"{self.key} has no description")
+
+
+def read(
+    data: Mapping[str, str], last_good: Settings | None = None
+) -> tuple[Settings, tuple[FieldError, ...]]:
+    """Return the settings of a ConfigMap's ``data``, and what is wrong with it, sorted by key.
+
+    A missing key has its default. A bad value leaves that of ``last_good`` (at first: the default)
+    in force. Unknown keys are ignored, except for those that were meant for us.
+    """
+    good = DEFAULTS if last_good is None else last_good
+    values: dict[str, dict[str, object]] = {"": {}, "aws": {}, "cadence": {}}
+    errors = []
+    for setting in SETTINGS:
+        given = data.get(setting.key)
+        try:
+            value = setting.value(DEFAULTS) if given is None else setting.read(given)
+        except ValueError as error:
+            value = setting.value(good)
+            errors.append(_error(setting.key, given or "", "it cannot be used", str(error)))
+        values[setting.group][setting.attribute] = value
+    errors += _unknown(data)
+    settings = Settings(
+        aws=msgspec.structs.replace(DEFAULTS.aws, **values["aws"]),
+        cadence=msgspec.structs.replace(DEFAULTS.cadence, **values["cadence"]),
+    )
+    settings = msgspec.structs.replace(settings, **values[""])
+    settings, disagreements = _consistent(settings, good)
+    return settings, tuple(sorted((*errors, *disagreements)))
+
+
+def _holder(settings: Settings, group: str) -> Settings | AWSSettings | Cadence:
+    match group:
+        case "aws":
+            return settings.aws
+        case "cadence":
+            return settings.cadence
+        case _:
+            return settings
+
+
+def _error(key: str, value: str, problem: str, remedy: str) -> FieldError:
+    return FieldError(
+        SUBJECT, f"data[{key}]", value, f"{problem}, the last good value stays", remedy
+    )
+
+
+def _unknown(data: Mapping[str, str]) -> list[FieldError]:
+    known = [setting.key for setting in SETTINGS]
+    errors = []
+    for key, value in data.items():
+        if key.startswith(_OURS) and key not in known:
+            meant = names.nearest(key, known)
+            remedy = f"did you mean {meant}?" if meant else "remove it"
+            errors.append(
+                FieldError(SUBJECT, f"data[{key}]", value, "there is no such key", remedy)
+            )
+    return errors
+
+
+def _consistent(settings: Settings, good: Settings) -> tuple[Settings, list[FieldError]]:
+    """Some values only make sense together; where they do not, all of them stay as they were."""
+    errors = []
+    for attributes in _ASCENDING:
+        given = [getattr(settings.cadence, attribute) for attribute in attributes]
+        if given == sorted(given):
+            continue
+        keys = [_camel(attribute.removesuffix("_s")) for attribute in attributes]
+        shown = " > ".join(duration.format_duration(value) for value in given)
+        last = {attribute: getattr(good.cadence, attribute) for attribute in attributes}
+        cadence = msgspec.structs.replace(settings.cadence, **last)
+        settings = msgspec.structs.replace(settings, cadence=cadence)
+        remedy = f"keep {' <= '.join(f'cadence.{key}' for key in keys)}"
+        errors.append(
+            _error(f"cadence.{keys[0]}", shown, "the values contradict each other", remedy)
+        )
+    return settings, errors
+
+
+_ASCENDING = (
+    ("lease_retry_s", "lease_renew_limit_s", "lease_duration_s"),
+    ("eviction_backoff_s", "eviction_backoff_most_s"),
+    ("replacement_poll_s", "replacement_poll_most_s"),
+)
+"""Cadences that must not exceed the next one."""
+
+
+def _text(given: str) -> str:
+    return given
+
+
+def _boolean(given: str) -> bool:
+    if given in _TRUE or given in _FALSE:
+        return given in _TRUE
+    raise ValueError("write true or false")
+
+
+def _duration(least_s: float) -> Callable[[str], float]:
+    def read_duration(given: str) -> float:
+        try:
+            seconds = duration.parse(given)
+        except duration.DurationError:
+            raise ValueError("write a duration, as in 1h30m or 300ms") from None
+        if seconds < least_s:
+            raise ValueError(f"use at least {duration.format_duration(least_s)}")
+        return seconds
+
+    return read_duration
+
+
+def _limit(least_s: float) -> Callable[[str], float | None]:
+    read_duration = _duration(least_s)
+
+    def read_limit(given: str) -> float | None:
+        return None if given == OFF else read_duration(given)
+
+    return read_limit
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def read_count(given: str) -> int:
+        if not _WHOLE_NUMBER.fullmatch(given) or int(given) < least:
+            raise ValueError(f"write a whole number, at least {least}")
+        return int(given)
+
+    return read_count
+
+
+def _share(given: str) -> float:
+    if not _DECIMAL_NUMBER.fullmatch(given):
+        raise ValueError("write a decimal number that is not negative, as in 0.075")
+    return float(given)
+
+
+def _url(given: str) -> str:
+    if given and not _ABSOLUTE_URL.fullmatch(given):
+        raise ValueError("write an absolute URL, as in https://example.org, or nothing")
+    return given
+
+
+def _tags(given: str) -> dict[str, str]:
+    try:
+        tags = msgspec.json.decode(given, type=dict[str, str])
+    except msgspec.MsgspecError:
+        raise ValueError('write a JSON object of texts, as in {"team": "shop"}') from None
+    for key in tags:
+        if names.is_restricted_tag(key):
+            raise ValueError(f"remove the tag {key}: instances are found by it")
+    return tags
+
+
+def _camel(attribute: str) -> str:
+    first, *rest = attribute.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("batchMaxDuration", "", "batch_max_duration_s", _duration(BATCH_LEAST_S)),
+    Setting("batchIdleDuration", "", "batch_idle_duration_s", _duration(BATCH_LEAST_S)),
+    Setting("featureGates.driftEnabled", "", "drift_enabled", _boolean),
+    Setting("unmoor.drainDeadline", "", "drain_deadline_s", _limit(CADENCE_LEAST_S)),
+    Setting("unmoor.loadBalancerWait", "", "load_balancer_wait_s", _duration(0.0)),
+    Setting("unmoor.returningPodsRounds", "", "returning_pods_rounds", _count(1)),
+    Setting("unmoor.keptDisruptions", "", "kept_disruptions", _count(0)),
+    Setting("unmoor.instanceGcStartRounds", "", "instance_gc_start_rounds", _count(0)),
+    Setting("aws.assumeRoleARN", "aws", "assume_role_arn", _text),
+    Setting(
+        "aws.assumeRoleDuration", "aws", "assume_role_duration_s", _duration(ASSUME_ROLE_LEAST_S)
+    ),
+    Setting("aws.clusterCABundle", "aws", "cluster_ca_bundle", _text),
+    Setting("aws.clusterName", "aws", "cluster_name", _text),
+    Setting("aws.clusterEndpoint", "aws", "cluster_endpoint", _url),
+    Setting("aws.defaultInstanceProfile", "aws", "default_instance_profile", _text),
+    Setting("aws.enablePodENI", "aws", "enable_pod_eni", _boolean),
+    Setting("aws.enableENILimitedPodDensity", "aws", "enable_eni_limited_pod_density", _boolean),
+    Setting("aws.isolatedVPC", "aws", "isolated_vpc", _boolean),
+    Setting("aws.vmMemoryOverheadPercent", "aws", "vm_memory_overhead_percent", _share),
+    Setting("aws.interruptionQueueName", "aws", "interruption_queue_name", _text),
+    Setting("aws.tags", "aws", "tags", _tags),
+    Setting("aws.reservedENIs", "aws", "reserved_enis", _count(0)),
+    *(
+        Setting(
+            f"cadence.{_camel(attribute.removesuffix('_s'))}",
+            "cadence",
+            attribute,
+            _duration(CADENCE_LEAST_S),
+        )
+        for attribute in Cadence.__struct_fields__
+    ),
+)
+"""Every key, in the order of the reference page."""
+
+DEFAULTS = Settings()
