@@ -1,0 +1,392 @@
+"""The Kubernetes port over HTTP: one session, one method for each verb, no opinions.
+
+Nothing is tried twice here, because only the caller knows whether trying again is right. There are
+two exceptions. After a 401 the request was not carried out, and a rotated token is the usual cause,
+so the credentials are read again and the request is sent once more. And when the server has closed
+an idle connection in the moment that we use it, aiohttp repeats a GET, PUT or DELETE on a new one.
+
+Must not: cache, decide, or let anything but ApiError and Unreachable out (cancellation apart).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random as dice
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Self, TypeVar
+
+import aiohttp
+import msgspec
+
+from unmoor import __version__
+from unmoor.kube import tls
+from unmoor.kube.access import Config
+from unmoor.kube.answer import error_of, error_of_status
+from unmoor.kube.auth import AuthError, credentials
+from unmoor.kube.bucket import TokenBucket
+from unmoor.kube.codec import Malformed, ServerSaid, codec_of, decode_object
+from unmoor.kube.lines import Lines, LineTooLong
+from unmoor.model.base import JSON, Ref
+from unmoor.model.kinds import KINDS, Resource
+from unmoor.runtime.ports import (
+    ALL,
+    Clock,
+    DeleteOptions,
+    Page,
+    PatchType,
+    Query,
+    Unreachable,
+    WatchEvent,
+)
+
+T = TypeVar("T")
+
+FIELD_MANAGER = "unmoor"
+"""Our name in ``managedFields``."""
+ERROR_BODY_LIMIT_BYTES = 2**20
+"""What is read of an answer that says no."""
+KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_PROBES = 30, 10, 3
+"""A watch may be silent for minutes; the kernel notices within one when the other side is gone."""
+
+_PATCH_TYPES: dict[PatchType, str] = {
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "json": "application/json-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+_BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ssl.SSLError)
+
+
+class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The limits of the client.
+
+    ``watch_s``: the server ends a watch after this time, or up to twice of it, so that a thousand
+    clients do not come back in the same second.
+    """
+
+    timeout_s: float = 30.0
+    rate_per_s: float = 200.0
+    burst: int = 300
+    connections_max: int = 256
+    watch_s: float = 300.0
+    watch_grace_s: float = 30.0
+
+
+class _Request(msgspec.Struct, frozen=True, kw_only=True):
+    method: str
+    path: str
+    query: dict[str, str] = {}
+    body: bytes | None = None
+    content_type: str = "application/json"
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class KubeApi:
+    """The API server that ``config`` leads to. Enter it as a context, or call ``close`` at the end.
+
+    ``random`` spreads the ends of watches. Raises ConfigError when made with an unusable config.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        clock: Clock,
+        random: dice.Random,
+        settings: ClientSettings = ClientSettings(),
+    ) -> None:
+        """Check the credentials; the first request connects."""
+        self._server = config.server
+        self._server_name = config.tls_server_name or None
+        self._tls = tls.context_of(config)
+        self._credentials = credentials(config.auth, clock)
+        self._clock = clock
+        self._random = random
+        self._settings = settings
+        self._bucket = TokenBucket(settings.rate_per_s, settings.burst)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        """Nothing to do: the first request connects."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the connections."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections; requests under way fail as Unreachable."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    # ----------------------------------------------------------------------------------- reading
+
+    async def list(
+        self, resource: Resource[T], query: Query = ALL, *, limit: int = 0, after: str = ""
+    ) -> Page[T]:
+        """One page; an object that does not decode is in ``broken``."""
+        parameters = _selection(query)
+        if limit:
+            parameters["limit"] = str(limit)
+        if after:
+            parameters["continue"] = after
+        request = _Request(method="GET", path=resource.path(query.namespace), query=parameters)
+        body = await self._send(request)
+        try:
+            return codec_of(resource).page(body)
+        except Malformed as error:
+            raise Unreachable(f"{request}: {error}") from None
+
+    async def watch(
+        self, resource: Resource[T], query: Query = ALL, *, since: str
+    ) -> AsyncGenerator[WatchEvent[T], None]:
+        """Changes after ``since``, until the server ends it."""
+        watch_s = self._settings.watch_s * (1.0 + self._random.random())
+        parameters = _selection(query) | {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": since,
+            "timeoutSeconds": str(max(int(watch_s), 1)),
+        }
+        request = _Request(method="GET", path=resource.path(query.namespace), query=parameters)
+        codec = codec_of(resource)
+        total_s = watch_s + self._settings.watch_grace_s
+        try:
+            async with self._answered(request, total_s=total_s) as response:
+                _probe_often(response)
+                async for line in _lines(response):
+                    yield codec.event(line)
+        except ServerSaid as said:
+            raise error_of_status(said.status) from None
+        except (Malformed, LineTooLong) as error:
+            raise Unreachable(f"{request}: {error}") from None
+        except _BROKEN as error:
+            raise _unreachable(request, error) from error
+
+    async def get(self, ref: Ref) -> JSON:
+        """One object as it is now."""
+        return await self._json(_Request(method="GET", path=_path(ref)))
+
+    # ----------------------------------------------------------------------------------- writing
+
+    async def create(
+        self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
+    ) -> JSON:
+        """POST a new object, or to a subresource of an existing one."""
+        resource = KINDS[ref.kind]
+        name = ref.name if subresource else ""
+        return await self._json(
+            _Request(
+                method="POST",
+                path=resource.path(ref.namespace, name, subresource),
+                query=_writing(dry_run=dry_run),
+                body=msgspec.json.encode(body),
+            )
+        )
+
+    async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
+        """PUT the whole object."""
+        return await self._json(
+            _Request(
+                method="PUT",
+                path=_path(ref, subresource),
+                query=_writing(),
+                body=msgspec.json.encode(body),
+            )
+        )
+
+    async def patch(
+        self,
+        ref: Ref,
+        body: Any,
+        *,
+        how: PatchType = "merge",
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> JSON:
+        """PATCH; an apply takes fields over from other managers, as controllers should."""
+        query = _writing(dry_run=dry_run)
+        if how == "apply":
+            query["force"] = "true"
+        return await self._json(
+            _Request(
+                method="PATCH",
+                path=_path(ref, subresource),
+                query=query,
+                body=msgspec.json.encode(body),
+                content_type=_PATCH_TYPES[how],
+            )
+        )
+
+    async def delete(self, ref: Ref, options: DeleteOptions = DeleteOptions()) -> JSON:
+        """DELETE with preconditions."""
+        return await self._json(
+            _Request(
+                method="DELETE",
+                path=_path(ref),
+                body=msgspec.json.encode(_delete_options(options)),
+            )
+        )
+
+    # --------------------------------------------------------------------------------- mechanics
+
+    async def _json(self, request: _Request) -> JSON:
+        body = await self._send(request)
+        try:
+            return decode_object(body)
+        except Malformed as error:
+            raise Unreachable(f"{request}: {error}") from None
+
+    async def _send(self, request: _Request) -> bytes:
+        try:
+            async with self._answered(request, total_s=self._settings.timeout_s) as response:
+                return await response.read()
+        except _BROKEN as error:
+            raise _unreachable(request, error) from error
+
+    @asynccontextmanager
+    async def _answered(
+        self, request: _Request, *, total_s: float
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A successful answer, its body not read yet; reading may take ``total_s`` in all."""
+        header = await self._header(request)
+        response = await self._start(request, header, total_s)
+        try:
+            if response.status == 401 and await self._renew(request, header):  # noqa: PLR2004
+                response.close()
+                response = await self._start(request, await self._header(request), total_s)
+            if not response.ok or response.status >= 300:  # noqa: PLR2004
+                body = await _beginning(response)
+                now = self._clock.now().wall
+                raise error_of(response.status, response.headers, body, now)
+            yield response
+        finally:
+            if response.content.at_eof():
+                response.release()
+            else:  # the rest is not worth reading
+                response.close()
+
+    async def _start(
+        self, request: _Request, header: str, total_s: float
+    ) -> aiohttp.ClientResponse:
+        wait_s = self._bucket.reserve(self._clock.now().mono)
+        if wait_s:
+            await self._clock.sleep(wait_s)
+        headers = {"Authorization": header} if header else {}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        # Whatever happens to the body, the first line must come soon.
+        async with asyncio.timeout(self._settings.timeout_s):
+            return await self._connected().request(
+                request.method,
+                self._server + request.path,
+                params=request.query,
+                data=request.body,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=total_s),
+                server_hostname=self._server_name,
+                allow_redirects=False,
+            )
+
+    def _connected(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                ssl=self._tls if self._tls is not None else True,
+                limit=self._settings.connections_max,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={
+                    "Accept": "application/json",
+                    # Inside a cluster compression costs more than it saves.
+                    "Accept-Encoding": "identity",
+                    "User-Agent": f"unmoor/{__version__}",
+                },
+            )
+        return self._session
+
+    async def _header(self, request: _Request) -> str:
+        try:
+            return await self._credentials.header()
+        except AuthError as error:
+            raise Unreachable(f"{request}: {error}") from None
+
+    async def _renew(self, request: _Request, rejected: str) -> bool:
+        try:
+            return await self._credentials.renew(rejected)
+        except AuthError as error:
+            raise Unreachable(f"{request}: {error}") from None
+
+
+def _path(ref: Ref, subresource: str = "") -> str:
+    return KINDS[ref.kind].path(ref.namespace, ref.name, subresource)
+
+
+def _selection(query: Query) -> dict[str, str]:
+    parameters = {}
+    if query.labels:
+        parameters["labelSelector"] = query.labels
+    if query.fields:
+        parameters["fieldSelector"] = query.fields
+    return parameters
+
+
+def _writing(*, dry_run: bool = False) -> dict[str, str]:
+    return {"fieldManager": FIELD_MANAGER} | ({"dryRun": "All"} if dry_run else {})
+
+
+def _delete_options(options: DeleteOptions) -> JSON:
+    body: JSON = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
+    if set_ones := {field: value for field, value in preconditions.items() if value}:
+        body["preconditions"] = set_ones
+    if options.grace_s is not None:
+        body["gracePeriodSeconds"] = options.grace_s
+    if options.propagation:
+        body["propagationPolicy"] = options.propagation
+    if options.dry_run:
+        body["dryRun"] = ["All"]
+    return body
+
+
+def _unreachable(request: _Request, error: Exception) -> Unreachable:
+    return Unreachable(f"{request}: {type(error).__name__}: {error}".removesuffix(": "))
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    """The body as far as an error text can use it."""
+    body = b""
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > ERROR_BODY_LIMIT_BYTES:
+            break
+    return body
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    lines = Lines()
+    async for chunk in response.content.iter_any():
+        for line in lines.feed(chunk):
+            yield line
+    if rest := lines.rest():
+        yield rest
+
+
+def _probe_often(response: aiohttp.ClientResponse) -> None:
+    """Let the kernel look whether the other side of a silent connection is still there."""
+    transport = response.connection.transport if response.connection else None
+    plug: socket.socket | None = transport.get_extra_info("socket") if transport else None
+    if plug is None:
+        return
+    with suppress(OSError):
+        plug.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_S)
+        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S)
+        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_PROBES)
