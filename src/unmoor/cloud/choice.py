@@ -1,0 +1,138 @@
+"""Which offering to launch: the cheapest that suits the request and is to be had.
+
+A pure function, so that the same request gets the same answer: ties go to the first by type, zone
+and capacity type. An offering of unknown price is taken only when nothing with a price suits.
+
+Must not: ask anybody; what is out of stock is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from math import inf
+
+import msgspec
+
+from unmoor.model import names, resources
+from unmoor.model.instance import InstanceType, LaunchRequest, Offering
+from unmoor.model.requirement import Requirement, Requirements
+
+STOCK_OUT_WORDS = 3
+"""A stock-out is written ``type zone capacity-type``."""
+
+
+class StockOut(msgspec.Struct, frozen=True):
+    """What is not to be had now. Each part may hold ``*``, as in ``m5.* us-east-1a spot``."""
+
+    instance_type: str = "*"
+    zone: str = "*"
+    capacity_type: str = "*"
+
+    def covers(self, instance_type: str, offering: Offering) -> bool:
+        """True when this offering is out of stock."""
+        return (
+            fnmatchcase(instance_type, self.instance_type)
+            and fnmatchcase(offering.zone, self.zone)
+            and fnmatchcase(offering.capacity_type, self.capacity_type)
+        )
+
+
+def parse_stock_outs(text: str) -> tuple[StockOut, ...]:
+    """Read one stock-out a line; ``#`` begins a comment. Missing words mean ``*``."""
+    found = []
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()[:STOCK_OUT_WORDS]
+        if words:
+            found.append(StockOut(*words))
+    return tuple(found)
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What is launched."""
+
+    type: InstanceType
+    offering: Offering
+
+    @property
+    def order(self) -> tuple[float, str, str, str]:
+        """Cheapest first, unknown prices last, ties by name."""
+        price = self.offering.price_usd_per_h
+        cost = inf if price is None else price
+        return (cost, self.type.name, self.offering.zone, self.offering.capacity_type)
+
+
+class NoneSuits(msgspec.Struct, frozen=True):
+    """Nothing on sale suits the request, in stock or not."""
+
+    message: str
+
+
+class SoldOut(msgspec.Struct, frozen=True):
+    """These would suit, and none of them is to be had."""
+
+    suitable: tuple[Choice, ...]
+
+    @property
+    def message(self) -> str:
+        """The offerings, as a person would list them."""
+        parts = sorted(
+            f"{one.type.name} {one.offering.zone} {one.offering.capacity_type}"
+            for one in self.suitable
+        )
+        return f"no capacity for {', '.join(parts[:3])}" + (
+            f" and {len(parts) - 3} more" if len(parts) > 3 else ""  # noqa: PLR2004
+        )
+
+
+def choose(
+    types: Iterable[InstanceType], request: LaunchRequest, stock_outs: Iterable[StockOut] = ()
+) -> Choice | NoneSuits | SoldOut:
+    """Return the cheapest offering that satisfies ``request``, or why there is none.
+
+    Raises RequirementError for a requirement that means nothing.
+    """
+    out = tuple(stock_outs)
+    suitable = sorted(_suitable(types, request), key=lambda one: one.order)
+    if not suitable:
+        wanted = resources.render(request.requests)
+        return NoneSuits(f"no instance type suits {_requirements(request)} with {wanted}")
+    for one in suitable:
+        is_out = any(stock_out.covers(one.type.name, one.offering) for stock_out in out)
+        if one.offering.is_available and not is_out:
+            return one
+    return SoldOut(tuple(suitable))
+
+
+def labels_of(
+    instance_type: InstanceType, *, zone: str, capacity_type: str, extra: dict[str, str]
+) -> dict[str, str]:
+    """Return the labels of a machine: those of its offering win over those asked for."""
+    return {
+        **extra,
+        **instance_type.labels,
+        names.ZONE: zone,
+        names.CAPACITY_TYPE: capacity_type,
+    }
+
+
+def _suitable(types: Iterable[InstanceType], request: LaunchRequest) -> Iterator[Choice]:
+    wanted = _requirements(request)
+    for one in types:
+        if not resources.fits(request.requests, one.allocatable):
+            continue
+        for offering in one.offerings:
+            labels = labels_of(
+                one,
+                zone=offering.zone,
+                capacity_type=offering.capacity_type,
+                extra=request.labels,
+            )
+            if wanted.allows(labels):
+                yield Choice(one, offering)
+
+
+def _requirements(request: LaunchRequest) -> Requirements:
+    return Requirements.all_of(
+        Requirement.of(key, operator, values) for key, operator, values in request.requirements
+    )

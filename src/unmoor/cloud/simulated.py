@@ -1,0 +1,268 @@
+"""A cloud whose machines are API objects: ``instances.sim.unmoor.dev``.
+
+It creates, marks and reads Instances; the actors of the simulator, in this process or another, play
+them. So one cloud serves the in-memory cluster and a real control plane alike. What a real cloud
+does to its users (lost answers, rate limits, lists that lag) is put around it by the simulator.
+
+An instance is named after its attempt token, so that asking again finds what is there. Stock-outs
+are data: the ConfigMap ``kube-system/unmoor-sim-cloud`` lists, under ``unavailable``, one offering
+a line (``m5.* us-east-1a spot``); it is read at each launch.
+
+Must not: play the machines, draw lots, or know any clock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from unmoor.cloud import choice
+from unmoor.cloud.catalogue import ec2_types
+from unmoor.model.base import JSON, Ref
+from unmoor.model.cluster import Instance
+from unmoor.model.instance import CloudInstance, InstanceState, InstanceType, LaunchRequest
+from unmoor.model.kinds import CONFIG_MAPS, INSTANCES
+from unmoor.model.requirement import RequirementError
+from unmoor.runtime.ports import Api, ApiError, CloudError, Query, Unreachable
+
+T = TypeVar("T")
+
+SCHEME = "sim"
+CLUSTER_LABEL = "sim.unmoor.dev/cluster"
+"""On an Instance: a digest of the cluster's name, which may be no label value."""
+SETTINGS = CONFIG_MAPS.ref("unmoor-sim-cloud", "kube-system")
+UNAVAILABLE = "unavailable"
+"""Its key: one stock-out a line."""
+ID_CHARS = 17
+"""Hexadecimal digits in an instance's name, as on EC2."""
+PAGE_SIZE = 500
+
+_STATES = {
+    "": InstanceState.PENDING,
+    "Pending": InstanceState.PENDING,
+    "Running": InstanceState.RUNNING,
+    "ShuttingDown": InstanceState.SHUTTING_DOWN,
+    "Terminated": InstanceState.TERMINATED,
+}
+
+
+class SimulatedCloud:
+    """The cloud port over the Kubernetes API."""
+
+    scheme = SCHEME
+
+    def __init__(self, api: Api, types: tuple[InstanceType, ...] = ()) -> None:
+        """Sell ``types``, the catalogue by default."""
+        self._api = api
+        self._given = types
+
+    @property
+    def _types(self) -> tuple[InstanceType, ...]:
+        return self._given or ec2_types()
+
+    async def create(self, request: LaunchRequest) -> CloudInstance:
+        """Create the Instance of this token, or return the one that is there."""
+        name = instance_name(request.token)
+        known = await _translated(lambda: self._find(name))
+        if known is not None:
+            return self._translate(known)
+        chosen = await self._choose(request)
+        body = _body(name, request, chosen)
+        answer = await _translated(lambda: self._create_or_find(name, body))
+        return self._translate(answer)
+
+    async def get(self, provider_id: str) -> CloudInstance:
+        """Read one instance."""
+        name = _name_in(provider_id)
+        found = await _translated(lambda: self._find(name))
+        if found is None:
+            raise CloudError("not-found", f"no instance {provider_id}")
+        instance = self._translate(found)
+        if instance.provider_id != provider_id:
+            raise CloudError("not-found", f"no instance {provider_id}; it is in {instance.zone}")
+        return instance
+
+    async def list(self, cluster: str) -> tuple[CloudInstance, ...]:
+        """The instances of one cluster, by name."""
+        query = Query(labels=f"{CLUSTER_LABEL}={_digest(cluster)}")
+        found = await _translated(lambda: self._list(query))
+        instances = tuple(_decoded(one) for one in found)
+        mine = sorted((one for one in instances if one.spec.cluster == cluster), key=_by_name)
+        return tuple(self._translate(one) for one in mine)
+
+    async def terminate(self, provider_id: str) -> None:
+        """Mark the instance; whoever plays it lets it go."""
+        instance = await self.get(provider_id)
+        if instance.state is InstanceState.TERMINATED:
+            raise CloudError("not-found", f"{provider_id} is terminated")
+        await self._patch(provider_id, {"spec": {"terminate": True}})
+
+    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
+        """Set tags; those that are not named stay."""
+        await self.get(provider_id)
+        await self._patch(provider_id, {"spec": {"tags": tags}})
+
+    async def instance_types(self) -> tuple[InstanceType, ...]:
+        """Everything on sale. Like a real cloud, it does not tell what is out of stock."""
+        return self._types
+
+    async def _choose(self, request: LaunchRequest) -> choice.Choice:
+        settings = await _translated(self._settings)
+        stock_outs = choice.parse_stock_outs(settings.get(UNAVAILABLE, ""))
+        try:
+            chosen = choice.choose(self._types, request, stock_outs)
+        except RequirementError as error:
+            raise CloudError("invalid", str(error)) from error
+        match chosen:
+            case choice.NoneSuits():
+                raise CloudError("invalid", chosen.message)
+            case choice.SoldOut():
+                raise CloudError("insufficient-capacity", chosen.message)
+            case choice.Choice():
+                return chosen
+
+    async def _settings(self) -> dict[str, str]:
+        try:
+            body = await self._api.get(SETTINGS)
+        except ApiError as error:
+            if error.code == 404:  # noqa: PLR2004
+                return {}
+            raise
+        data: dict[str, str] = body.get("data") or {}
+        return data
+
+    async def _find(self, name: str) -> Instance | None:
+        try:
+            return _decoded(await self._api.get(INSTANCES.ref(name)))
+        except ApiError as error:
+            if error.code == 404:  # noqa: PLR2004
+                return None
+            raise
+
+    async def _create_or_find(self, name: str, body: JSON) -> Instance:
+        ref = INSTANCES.ref(name)
+        try:
+            return _decoded(await self._api.create(ref, body))
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise
+        return _decoded(await self._api.get(ref))
+
+    async def _list(self, query: Query) -> tuple[JSON, ...]:
+        found: tuple[JSON, ...] = ()
+        after = ""
+        while True:
+            page = await self._api.list(INSTANCES.raw(), query, limit=PAGE_SIZE, after=after)
+            found += page.items
+            after = page.next
+            if not after:
+                return found
+
+    async def _patch(self, provider_id: str, body: JSON) -> None:
+        ref: Ref = INSTANCES.ref(_name_in(provider_id))
+        await _translated(lambda: self._api.patch(ref, body))
+
+    def _translate(self, instance: Instance) -> CloudInstance:
+        spec = instance.spec
+        shape = next((one for one in self._types if one.name == spec.instance_type), None)
+        labels = dict(spec.labels)
+        if shape is not None:
+            labels = choice.labels_of(
+                shape, zone=spec.zone, capacity_type=spec.capacity_type, extra=labels
+            )
+        return CloudInstance(
+            provider_id=provider_id_of(instance),
+            state=_state(instance),
+            instance_type=spec.instance_type,
+            zone=spec.zone,
+            capacity_type=spec.capacity_type,
+            cluster=spec.cluster,
+            token=spec.token,
+            machine=spec.machine,
+            image=spec.image,
+            launched_at=instance.metadata.creation_timestamp,
+            labels=labels,
+            capacity=dict(shape.capacity) if shape else {},
+            allocatable=dict(shape.allocatable) if shape else {},
+        )
+
+
+def instance_name(token: str) -> str:
+    """Return the name of the instance that an attempt token stands for."""
+    return f"i-{_digest(token)}"
+
+
+def provider_id_of(instance: Instance) -> str:
+    """Return what the Node of this instance carries in ``spec.providerID``."""
+    return f"{SCHEME}:///{instance.spec.zone}/{instance.name}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:ID_CHARS]
+
+
+def _by_name(instance: Instance) -> str:
+    return instance.name
+
+
+def _name_in(provider_id: str) -> str:
+    scheme, _, rest = provider_id.partition(":///")
+    zone, _, name = rest.partition("/")
+    if scheme != SCHEME or not zone or not name or "/" in name:
+        raise CloudError("invalid", f"{provider_id!r} is no {SCHEME}:///zone/name")
+    return name
+
+
+def _state(instance: Instance) -> InstanceState:
+    state = _STATES.get(instance.status.phase, InstanceState.PENDING)
+    has_to_go = instance.spec.is_terminating or instance.is_deleting
+    return InstanceState.SHUTTING_DOWN if has_to_go and not state.is_going else state
+
+
+def _body(name: str, request: LaunchRequest, chosen: choice.Choice) -> JSON:
+    spec: dict[str, Any] = {
+        "cluster": request.cluster,
+        "token": request.token,
+        "machine": request.machine,
+        "instanceType": chosen.type.name,
+        "zone": chosen.offering.zone,
+        "capacityType": chosen.offering.capacity_type,
+        "labels": dict(request.labels),
+        "tags": dict(request.tags),
+    }
+    return {
+        "apiVersion": INSTANCES.api_version,
+        "kind": INSTANCES.kind,
+        "metadata": {"name": name, "labels": {CLUSTER_LABEL: _digest(request.cluster)}},
+        "spec": spec,
+    }
+
+
+def _decoded(body: JSON) -> Instance:
+    return msgspec.convert(body, Instance, strict=False)
+
+
+async def _translated(call: Callable[[], Awaitable[T]]) -> T:
+    """Translate what the API says into what a cloud says.
+
+    After a server error nobody knows whether the request was carried out.
+    """
+    try:
+        return await call()
+    except ApiError as error:
+        match error.code:
+            case 404:
+                raise CloudError("not-found", error.message) from error
+            case 429:
+                raise CloudError(
+                    "rate-limited", error.message, retry_after_s=error.retry_after_s
+                ) from error
+            case 400 | 422:
+                raise CloudError("invalid", error.message) from error
+            case code if code >= 500:  # noqa: PLR2004
+                raise Unreachable(str(error)) from error
+            case _:
+                raise CloudError("failed", str(error)) from error
