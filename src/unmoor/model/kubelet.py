@@ -26,7 +26,7 @@ EVICTION_SIGNALS = (
 PERCENT_MOST = 100
 
 
-class KubeletConfiguration(Struct, frozen=True):
+class KubeletConfiguration(Struct):
     """Kubelet arguments (spec 1.3). Quantities, percentages and durations are kept as written."""
 
     cluster_dns: tuple[str, ...] = field(default=(), name="clusterDNS")

@@ -34,13 +34,13 @@ DISRUPTION_CONDITIONS = (MACHINE_DRIFTED, MACHINE_EMPTY, MACHINE_EXPIRED)
 """Independent of each other: set True, or absent."""
 
 
-class ResourceRequirements(Struct, frozen=True):
+class ResourceRequirements(Struct):
     """What the pods that a machine is launched for ask together; quantities as written."""
 
     requests: dict[str, str | int | float] = field(default_factory=dict)
 
 
-class TemplateRef(Struct, frozen=True):
+class TemplateRef(Struct):
     """A reference to the provider's node template (spec 1.1, 1.2)."""
 
     name: str = ""
@@ -48,7 +48,7 @@ class TemplateRef(Struct, frozen=True):
     kind: str = ""
 
 
-class MachineSpec(Struct, frozen=True):
+class MachineSpec(Struct):
     """What was asked for (spec 1.2)."""
 
     taints: tuple[Taint, ...] = ()
@@ -59,7 +59,7 @@ class MachineSpec(Struct, frozen=True):
     machine_template_ref: TemplateRef | None = None
 
 
-class MachineStatus(Struct, frozen=True):
+class MachineStatus(Struct):
     """What has come of it (spec 1.2); quantities as written."""
 
     node_name: str = ""
@@ -69,7 +69,7 @@ class MachineStatus(Struct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Machine(Object, frozen=True):
+class Machine(Object):
     """``karpenter.sh/v1alpha5`` Machine, cluster-scoped."""
 
     spec: MachineSpec = MachineSpec()

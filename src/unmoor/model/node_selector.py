@@ -15,7 +15,7 @@ FIELD_NAME = "metadata.name"
 """The only field that ``matchFields`` may name (API reference: core/v1 NodeSelectorTerm)."""
 
 
-class NodeSelectorTerm(Struct, frozen=True):
+class NodeSelectorTerm(Struct):
     """All of ``match_expressions`` and ``match_fields``; an empty term matches no node."""
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
@@ -33,7 +33,7 @@ class NodeSelectorTerm(Struct, frozen=True):
         return all(agreed)
 
 
-class NodeSelector(Struct, frozen=True):
+class NodeSelector(Struct):
     """One of the terms must match; without terms, no node does (core/v1 NodeSelector)."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()

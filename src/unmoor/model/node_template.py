@@ -36,7 +36,7 @@ _ID_FORMATS = {
 }
 
 
-class MetadataOptions(Struct, frozen=True):
+class MetadataOptions(Struct):
     """Access to the instance's metadata service; the defaults are those of spec 1.4."""
 
     http_endpoint: str | None = None
@@ -54,7 +54,7 @@ DEFAULT_METADATA_OPTIONS = MetadataOptions(
 """What holds when ``metadataOptions`` is not given at all."""
 
 
-class BlockDevice(Struct, frozen=True):
+class BlockDevice(Struct):
     """An EBS volume; the size as written."""
 
     delete_on_termination: bool | None = None
@@ -67,14 +67,14 @@ class BlockDevice(Struct, frozen=True):
     volume_type: str | None = None
 
 
-class BlockDeviceMapping(Struct, frozen=True):
+class BlockDeviceMapping(Struct):
     """A volume and the device it appears as."""
 
     device_name: str | None = None
     ebs: BlockDevice | None = None
 
 
-class AWSNodeTemplateSpec(Struct, frozen=True):
+class AWSNodeTemplateSpec(Struct):
     """What a person wrote (spec 1.4); also the form of a Provisioner's inline ``provider``."""
 
     ami_family: str | None = None
@@ -91,21 +91,21 @@ class AWSNodeTemplateSpec(Struct, frozen=True):
     launch_template: str | None = None
 
 
-class Subnet(Struct, frozen=True):
+class Subnet(Struct):
     """A subnet that the selector resolved to."""
 
     id: str = ""
     zone: str = ""
 
 
-class SecurityGroup(Struct, frozen=True):
+class SecurityGroup(Struct):
     """A security group that the selector resolved to."""
 
     id: str = ""
     name: str = ""
 
 
-class AMI(Struct, frozen=True):
+class AMI(Struct):
     """An image that the selector or the family resolved to, and the instances it suits."""
 
     id: str = ""
@@ -113,7 +113,7 @@ class AMI(Struct, frozen=True):
     requirements: tuple[NodeSelectorRequirement, ...] = ()
 
 
-class AWSNodeTemplateStatus(Struct, frozen=True):
+class AWSNodeTemplateStatus(Struct):
     """What the selectors resolved to; None means "not resolved yet", () means "to nothing"."""
 
     subnets: tuple[Subnet, ...] | None = None
@@ -121,7 +121,7 @@ class AWSNodeTemplateStatus(Struct, frozen=True):
     amis: tuple[AMI, ...] | None = None
 
 
-class AWSNodeTemplate(Object, frozen=True):
+class AWSNodeTemplate(Object):
     """``karpenter.k8s.aws/v1alpha1`` AWSNodeTemplate, cluster-scoped."""
 
     spec: AWSNodeTemplateSpec = AWSNodeTemplateSpec()

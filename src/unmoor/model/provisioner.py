@@ -33,19 +33,19 @@ class Policy(StrEnum):
     NEVER = "Never"
 
 
-class Limits(Struct, frozen=True):
+class Limits(Struct):
     """How much capacity a provisioner may have in total; quantities as written."""
 
     resources: dict[str, str | int | float] = field(default_factory=dict)
 
 
-class Consolidation(Struct, frozen=True):
+class Consolidation(Struct):
     """Whether its nodes may be consolidated; unset is off (R6)."""
 
     enabled: bool | None = None
 
 
-class ProvisionerSpec(Struct, frozen=True):
+class ProvisionerSpec(Struct):
     """What a person wrote (spec 1.1). Nothing is defaulted here (R6)."""
 
     annotations: dict[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class ProvisionerSpec(Struct, frozen=True):
     consolidation: Consolidation | None = None
 
 
-class ProvisionerStatus(Struct, frozen=True):
+class ProvisionerStatus(Struct):
     """What we report about it: summed capacity, and when it last changed size."""
 
     resources: dict[str, str | int | float] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class ProvisionerStatus(Struct, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Provisioner(Object, frozen=True):
+class Provisioner(Object):
     """``karpenter.sh/v1alpha5`` Provisioner, cluster-scoped."""
 
     spec: ProvisionerSpec = ProvisionerSpec()

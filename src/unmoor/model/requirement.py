@@ -41,14 +41,14 @@ class RequirementError(ValueError):
     """A requirement that means nothing; the message names key, operator and values."""
 
 
-class NodeSelectorRequirement(Struct, frozen=True):
+class NodeSelectorRequirement(Struct):
     """One requirement as the API writes it (API reference: core/v1 NodeSelectorRequirement).
 
     Any text decodes; :meth:`Requirement.of` and the validation judge it.
     """
 
-    key: str
-    operator: str
+    key: str = ""
+    operator: str = ""
     values: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -32,11 +32,11 @@ class SelectorError(ValueError):
     """A selector that cannot be evaluated or read; the message names the part that is wrong."""
 
 
-class LabelSelectorRequirement(Struct, frozen=True):
+class LabelSelectorRequirement(Struct):
     """One expression (API reference: metav1.LabelSelectorRequirement)."""
 
-    key: str
-    operator: str
+    key: str = ""
+    operator: str = ""
     values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class LabelSelectorRequirement(Struct, frozen=True):
                 return f"{self.key} {self.operator} ({listed})"
 
 
-class LabelSelector(Struct, frozen=True):
+class LabelSelector(Struct):
     """All labels and all expressions must agree (API reference: metav1.LabelSelector).
 
     An empty selector selects everything; *no* selector (None) selects nothing.
@@ -218,7 +218,7 @@ def _values(tokens: list[str], text: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-class FieldRequirement(Struct, frozen=True):
+class FieldRequirement(Struct):
     """One part of a field selector: ``path`` has, or has not, exactly ``value``."""
 
     path: str

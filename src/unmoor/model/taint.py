@@ -32,7 +32,7 @@ INT64_MAX = 2**63 - 1
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
-class Taint(Struct, frozen=True):
+class Taint(Struct):
     """A mark on a node that keeps pods away (API reference: core/v1 Taint)."""
 
     key: str = ""
@@ -55,7 +55,7 @@ class Taint(Struct, frozen=True):
         return f"{self.key}:{self.effect}"
 
 
-class Toleration(Struct, frozen=True):
+class Toleration(Struct):
     """What a pod puts up with (API reference: core/v1 Toleration). ``operator`` "" means Equal."""
 
     key: str = ""
