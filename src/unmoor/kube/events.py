@@ -58,7 +58,7 @@ class EventLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Words(msgspec.Struct):
-    """One Event as we know it: how often the server has it, and when it was last taken."""
+    """One Event: how often the server has it, and when we last took it."""
 
     event: Publish
     name: str
@@ -67,7 +67,7 @@ class _Words(msgspec.Struct):
 
 
 class EventRecorder:
-    """Publishes events through ``api`` in the name of ``component``; ``run`` must be running.
+    """Publishes events through ``api``, from ``component``; ``run`` must be running.
 
     ``dropped`` counts what was not sent, by reason; ``sent`` and ``repeated`` count the rest.
     """
@@ -81,7 +81,7 @@ class EventRecorder:
         instance: str = "",
         limits: EventLimits = EventLimits(),
     ) -> None:
-        """``component`` is what ``kubectl describe`` shows as From; ``instance`` is this process."""
+        """``component``: what ``kubectl describe`` shows as From; ``instance``: this process."""
         self._api = api
         self._clock = clock
         self._component = component
