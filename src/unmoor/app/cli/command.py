@@ -1,0 +1,148 @@
+"""What every command has: an example in its help, ``-o text|json``, errors in one line.
+
+Exit codes are the same everywhere: 0 when it held, 1 when it did not, 2 for a wrong call. An error
+that was to be expected (a wrong file, a server that does not answer) names the thing, the value and
+the remedy on stderr; a traceback is a bug of ours.
+
+Must not: import an adapter before a command runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+EXIT_CODES = "Exit codes: 0 it held; 1 it did not hold or failed; 2 the call itself was wrong."
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Failure(click.ClickException):
+    """The command did not do what it was asked for: one line on stderr, exit code 1."""
+
+    def show(self, file: Any = None) -> None:
+        """Say it as every other program does: who, then what."""
+        click.echo(f"unmoor: {self.format_message()}", file=file or sys.stderr)
+
+
+class Command(click.Command):
+    """A command whose help ends with examples and the exit codes."""
+
+    def __init__(self, *args: Any, examples: tuple[str, ...], **kwargs: Any) -> None:
+        """``examples``: command lines, without a prompt."""
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the examples as they are to be typed."""
+        del ctx
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+        formatter.write_paragraph()
+        formatter.write_text(EXIT_CODES)
+
+
+def output_option(function: F) -> F:
+    """Add ``-o text|json`` as the parameter ``output``."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="How to print the result.",
+    )(function)
+
+
+def cluster_options(function: F) -> F:
+    """Add ``--kubeconfig`` and ``--context``: which cluster is meant."""
+    function = click.option(
+        "--context", default="", metavar="NAME", help="A context of it; the current one by default."
+    )(function)
+    return click.option(
+        "--kubeconfig",
+        default="",
+        metavar="FILE",
+        help="The kubeconfig; by default $KUBECONFIG, then this pod's own, then ~/.kube/config.",
+    )(function)
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document on one line, keys in a stable order."""
+    click.echo(json.dumps(value, sort_keys=True))
+
+
+class Duration(click.ParamType[float]):
+    """A duration in Go's notation, or plain seconds; the value is in seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read one; a negative one is refused."""
+        from unmoor.model import duration  # noqa: PLC0415 - the overview does not need it
+
+        if isinstance(value, int | float):
+            return float(value)
+        try:
+            seconds = float(value) if value.isdecimal() else duration.parse(value)
+        except duration.DurationError as error:
+            self.fail(str(error), param, ctx)
+        if seconds < 0:
+            self.fail(f"{value!r} is negative: use zero or more", param, ctx)
+        return seconds
+
+
+DURATION = Duration()
+
+
+@contextmanager
+def failures_in_one_line() -> Iterator[None]:
+    """Turn what was to be expected into a :class:`Failure`."""
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except ExceptionGroup as group:
+        expected = _expected_in(group)
+        if expected is None:
+            raise
+        raise Failure(str(expected)) from None
+    except Exception as error:
+        if not _is_expected(error):
+            raise
+        raise Failure(str(error)) from None
+
+
+def _expected_in(group: ExceptionGroup[Exception]) -> Exception | None:
+    """The first leaf, when all of them were to be expected."""
+    leaves = list(_leaves(group))
+    return leaves[0] if all(_is_expected(leaf) for leaf in leaves) else None
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    if isinstance(error, ExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _is_expected(error: Exception) -> bool:
+    # Only a module that is loaded can have raised; to import them here would slow `--help` down.
+    names = (
+        ("unmoor.kube.access", "ConfigError"),
+        ("unmoor.kube.auth", "AuthError"),
+        ("unmoor.runtime.ports", "PortError"),
+    )
+    kinds = tuple(
+        getattr(sys.modules[module], name) for module, name in names if module in sys.modules
+    )
+    return isinstance(error, (*kinds, click.ClickException))
