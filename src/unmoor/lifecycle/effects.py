@@ -1,7 +1,7 @@
 """Everything that unmoor may do to the world: a closed list of values.
 
-A step returns effects; the interpreter in ``runtime`` is the only code that executes one. Effects of
-one step are unordered and independent, and any subset may fail: order exists only between steps.
+A step returns effects; only the interpreter in ``runtime`` executes them. Effects of one step are
+unordered and independent, and any subset may fail: order exists only between steps.
 Each carries what makes it safe to repeat: a uid precondition, a resourceVersion where a list is
 replaced, a deterministic name, or an attempt token.
 
@@ -43,7 +43,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     facts: tuple[Fact, ...] = ()
 
 
-class Patch(Effect):
+class Patch(Effect, frozen=True, kw_only=True):
     """Merge ``body`` into an object. The uid in ``ref`` is always checked by the server.
 
     ``resource_version`` is set where the patch replaces a list that others may edit as well.
@@ -55,48 +55,48 @@ class Patch(Effect):
     subresource: str = ""
 
 
-class Create(Effect):
+class Create(Effect, frozen=True, kw_only=True):
     """Create an object under a name that we chose; "already exists" means done."""
 
     ref: Ref
     body: dict[str, Any]
 
 
-class Delete(Effect):
+class Delete(Effect, frozen=True, kw_only=True):
     """Ask for deletion. ``grace_s`` None leaves the pod's own; other kinds have none."""
 
     ref: Ref
     grace_s: int | None = None
 
 
-class Evict(Effect):
+class Evict(Effect, frozen=True, kw_only=True):
     """Ask the Eviction API, which holds disruption budgets. The uid is a precondition."""
 
     ref: Ref
 
 
-class Launch(Effect):
+class Launch(Effect, frozen=True, kw_only=True):
     """Create a cloud machine under an attempt token that is already written to ``machine``."""
 
     machine: Ref
     request: LaunchRequest
 
 
-class Terminate(Effect):
+class Terminate(Effect, frozen=True, kw_only=True):
     """Tell a cloud machine to go; one that is gone already is a success."""
 
     provider_id: str
     machine: Ref | None = None
 
 
-class TagInstance(Effect):
+class TagInstance(Effect, frozen=True, kw_only=True):
     """Set tags on a cloud machine."""
 
     provider_id: str
     tags: dict[str, str]
 
 
-class Observe(Effect):
+class Observe(Effect, frozen=True, kw_only=True):
     """Put a question to the outside; the answer is in the view next time."""
 
     asked: Asked
@@ -105,7 +105,7 @@ class Observe(Effect):
     """With ``Asked.OBJECT``: which object to read from the server itself."""
 
 
-class Publish(Effect):
+class Publish(Effect, frozen=True, kw_only=True):
     """Publish a Kubernetes event. Never blocks, may be dropped when there are too many."""
 
     regarding: Ref
@@ -121,19 +121,32 @@ AnyEffect: TypeAlias = (
 )
 
 
-def cordon(node: Node, *, disruption: str = "", why: str = "") -> Patch:
-    """Mark a node unschedulable, with the command's name in the same patch.
+def cordon(
+    node: Node,
+    *,
+    disruption: str = "",
+    by: str = "termination",
+    labels: dict[str, str] | None = None,
+    why: str = "",
+) -> Patch:
+    """Mark a node unschedulable, with the command's name and any labels in the same patch.
 
-    A cordon that is there already is somebody else's and is not claimed (R27).
+    A cordon that is there already is somebody else's and is not claimed (R27). ``by`` is kept as
+    the value of the annotation that claims ours, unless a command's name is.
     """
     annotations: dict[str, str] = {}
     if disruption:
         annotations[names.DISRUPTION] = disruption
     if not node.is_cordoned:
-        annotations[names.CORDONED] = disruption or "termination"
-    body: dict[str, Any] = {"spec": {"unschedulable": True}}
+        annotations[names.CORDONED] = disruption or by
+    metadata: dict[str, Any] = {}
     if annotations:
-        body["metadata"] = {"annotations": annotations}
+        metadata["annotations"] = annotations
+    if labels:
+        metadata["labels"] = labels
+    body: dict[str, Any] = {"spec": {"unschedulable": True}}
+    if metadata:
+        body["metadata"] = metadata
     return Patch(
         ref=ref_of(node), body=body, resource_version=node.metadata.resource_version, why=why
     )
@@ -216,7 +229,7 @@ def own(obj: Object, owners: tuple[OwnerReference, ...], *, why: str = "") -> Pa
 def set_conditions(
     obj: Object, conditions: tuple[Condition, ...], status: dict[str, Any] | None = None
 ) -> Patch:
-    """Replace the conditions (and merge further ``status`` fields) through the status subresource."""
+    """Replace the conditions, and merge further ``status`` fields, through the subresource."""
     return Patch(
         ref=ref_of(obj),
         body={"status": {**(status or {}), "conditions": msgspec.to_builtins(conditions)}},
@@ -229,7 +242,7 @@ def set_conditions(
 def with_condition(
     conditions: tuple[Condition, ...], new: Condition, now: datetime
 ) -> tuple[Condition, ...]:
-    """Return ``conditions`` with one replaced; its transition time moves only with its status (R5)."""
+    """Return ``conditions`` with one replaced; its time moves only with its status (R5)."""
     old = next((c for c in conditions if c.type == new.type), None)
     moved = old is None or old.status != new.status or old.last_transition_time is None
     since = now if moved or old is None else old.last_transition_time
@@ -253,4 +266,3 @@ def say(verdict: Verdict, repeat_after_s: float = 120.0) -> tuple[Publish, ...]:
         )
         for ref in (verdict.subject, *verdict.also_on)
     )
-

@@ -68,6 +68,8 @@ class Reason(StrEnum):
     DRAINED = "drained"
     MACHINE_GONE = "machine-gone"
     MACHINE_UNKNOWN = "machine-unknown"
+    VOLUMES_ATTACHED = "volumes-attached"
+    TERMINATION_REFUSED = "termination-refused"
     # A machine's life (spec 6).
     INVALID = "invalid"
     INSUFFICIENT_CAPACITY = "insufficient-capacity"

@@ -1,0 +1,46 @@
+"""Which volumes must let go of a node before its machine may end? (case T05)
+
+A volume of an evicted pod is waited for, so that its successor can mount it elsewhere; not those of
+pods that stay (DaemonSet, static) nor those that many nodes may use at once.
+
+Must not: detach anything.
+"""
+
+from __future__ import annotations
+
+from unmoor.model.kinds import CLAIMS
+from unmoor.model.node import Node
+from unmoor.model.snapshot import View
+from unmoor.model.storage import PersistentVolumeClaim
+
+LIMIT_S = 360.0
+"""As long as Kubernetes' own controller waits for an unmount; then the machine goes anyway."""
+ONE_NODE_MODES = frozenset(("ReadWriteOnce", "ReadWriteOncePod"))
+
+
+def awaited(view: View, node: Node) -> tuple[str, ...]:
+    """Return the names of the volumes that are still attached and should not be."""
+    attached = [
+        attachment.spec.source.persistent_volume_name
+        for attachment in view.attachments_on(node.name)
+        if attachment.status.attached
+    ]
+    if not attached:
+        return ()
+    claims = {claim.spec.volume_name: claim for claim in view.all(CLAIMS).values()}
+    staying = {
+        (pod.namespace, volume.persistent_volume_claim.claim_name)
+        for pod in view.pods_on(node.name)
+        if pod.is_daemon or pod.is_static
+        for volume in pod.spec.volumes
+        if volume.persistent_volume_claim is not None
+    }
+    return tuple(
+        name for name in attached if name is not None and _holds(claims.get(name), staying)
+    )
+
+
+def _holds(claim: PersistentVolumeClaim | None, staying: set[tuple[str, str]]) -> bool:
+    if claim is None or claim.key in staying:
+        return False
+    return set(claim.spec.access_modes) <= ONE_NODE_MODES

@@ -1,0 +1,327 @@
+"""How a node is emptied: cordon, leave the load balancers, evict tier by tier, drained (001:26-28).
+
+Shared by the termination of our nodes and by ``unmoor drain``, which takes any node, puts no label
+on it and ends nothing. The phase is read off the node and its pods; what is remembered is only when
+a pod may be asked again and how often pods came back (R1). To lose it costs time.
+
+Whether an eviction was admitted is never assumed: the server's answer is in the view the next time.
+
+Must not: delete a node or end a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
+
+import msgspec
+
+from unmoor.lifecycle import eviction
+from unmoor.lifecycle.effects import AnyEffect, Delete, cordon, say
+from unmoor.lifecycle.eviction import Memory
+from unmoor.lifecycle.step import Step
+from unmoor.model import names
+from unmoor.model.kinds import ref_of
+from unmoor.model.moment import Moment, earliest
+from unmoor.model.node import Node
+from unmoor.model.pod import Pod
+from unmoor.model.snapshot import View
+from unmoor.policy import drain as policy
+from unmoor.policy.drain import Deadline, Plan
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+QUIET_S = 5.0
+"""No node is drained sooner after its cordon: a scheduler that has not seen it may still bind."""
+CUT_OFF_S = 10.0
+"""This long after the deadline whatever is left is left (E12)."""
+SHORTEST_GRACE_S = 1
+"""0 would erase the pod object while its containers still run."""
+NAMED_PODS_MAX = 3
+"""So many pods are named in a sentence; the rest are counted."""
+TOLD_PODS_MAX = 5
+"""So many held pods get an event each in one step."""
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for. The default is a person's ``unmoor drain``."""
+
+    method: Method = Method.DRAIN
+    leaves_load_balancers: bool = False
+    deadline: Deadline = Deadline()
+
+
+class Cordoning(msgspec.Struct, frozen=True):
+    """New pods may still come."""
+
+
+class LeavingLoadBalancers(msgspec.Struct, frozen=True):
+    """Marked for load balancers, which need a while to take it out."""
+
+    until: float
+
+
+class Evicting(msgspec.Struct, frozen=True):
+    """Pods are waited for."""
+
+    plan: Plan
+
+
+class Settling(msgspec.Struct, frozen=True):
+    """Nobody is left, but the cordon is very young."""
+
+    until: float
+
+
+class Drained(msgspec.Struct, frozen=True):
+    """Nobody is waited for. ``left``: those whom the deadline cut off."""
+
+    left: tuple[Pod, ...] = ()
+
+
+Phase: TypeAlias = Cordoning | LeavingLoadBalancers | Evicting | Settling | Drained
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """A step, and whether the node is drained as of now."""
+
+    step: Step[Memory]
+    is_drained: bool = False
+
+
+def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Moment) -> Phase:
+    """Read the phase off the world."""
+    if not node.is_cordoned or missing_labels(node, order):
+        return Cordoning()  # 001: cordon the node to prevent pods from scheduling to it
+    cordoned_at = memory.cordoned_at if memory.cordoned_at is not None else moment.mono
+    plan = policy.plan(
+        view.pods_on(node.name),
+        moment,
+        stuck_after_s=view.settings.cadence.stuck_terminating_s,
+        deadline=order.deadline,
+        passed=eviction.passed(view, node, memory),
+    )
+    if plan.waiting:
+        until = cordoned_at + view.settings.load_balancer_wait_s
+        if order.leaves_load_balancers and moment.mono < until:
+            return LeavingLoadBalancers(until)
+        left_s = order.deadline.left_s(moment.wall)
+        if left_s is not None and left_s <= -CUT_OFF_S:
+            return Drained(plan.waiting)
+        return Evicting(plan)
+    if moment.mono < cordoned_at + QUIET_S:
+        return Settling(cordoned_at + QUIET_S)
+    return Drained()
+
+
+def missing_labels(node: Node, order: Order) -> dict[str, str]:
+    """Return what takes a node out of external load balancers; a value of a person's stays."""
+    if not order.leaves_load_balancers:
+        return {}
+    if names.EXCLUDE_FROM_LOAD_BALANCERS in node.metadata.labels:
+        return {}
+    return {names.EXCLUDE_FROM_LOAD_BALANCERS: names.EXCLUDE_FROM_LOAD_BALANCERS_VALUE}  # T069
+
+
+def advance(
+    view: View, node: Node, order: Order, memory: Memory | None, moment: Moment
+) -> Progress:
+    """Take one step towards an empty node."""
+    is_closed = node.is_cordoned and not missing_labels(node, order)
+    known = eviction.observe(view, node, memory or Memory(), moment, is_closed=is_closed)
+    phase = phase_of(view, node, order, known.memory, moment)
+    match phase:
+        case Cordoning():
+            patch = cordon(
+                node,
+                by=order.method,
+                labels=missing_labels(node, order),
+                why=f"{order.method}: no new pods",
+            )
+            return _progress(Step(effects=(patch,)), known)
+        case LeavingLoadBalancers(until):
+            return _progress(_waiting_for_load_balancers(view, node, order, until, moment), known)
+        case Evicting(plan):
+            return _evicting(view, node, order, plan, known, moment)
+        case Settling(until):
+            return _progress(Step(wake_at=until), known)
+        case Drained(left):
+            return _drained(node, order, left, known)
+        case never:
+            assert_never(never)
+
+
+def _progress(step: Step[Memory], known: eviction.Known, *, is_drained: bool = False) -> Progress:
+    whole = Step(
+        effects=(*known.effects, *step.effects),
+        memory=step.memory if step.memory is not None else known.memory,
+        verdicts=(*known.verdicts, *step.verdicts),
+        wake_at=step.wake_at,
+    )
+    return Progress(whole, is_drained)
+
+
+def _waiting_for_load_balancers(
+    view: View, node: Node, order: Order, until: float, moment: Moment
+) -> Step[Memory]:
+    wait_s = view.settings.load_balancer_wait_s
+    verdict = Verdict(
+        subject=ref_of(node),
+        method=order.method,
+        reason=Reason.LOAD_BALANCER,
+        message=(
+            f"node {node.name}: evictions begin {max(until - moment.mono, 0):.0f} s from now, so "
+            f"that load balancers take it out first (unmoor.loadBalancerWait is {wait_s:g} s)"
+        ),
+        evidence={"left_s": round(max(until - moment.mono, 0), 1)},
+    )
+    return Step(verdicts=(verdict,), wake_at=until)
+
+
+def _evicting(
+    view: View,
+    node: Node,
+    order: Order,
+    plan: Plan,
+    known: eviction.Known,
+    moment: Moment,
+) -> Progress:
+    asked = eviction.ask(view, plan.turn, known.memory, moment)
+    cut = _cut_short(order, plan, moment)
+    held = eviction.held_back(view, node, plan, order.method)
+    verdicts = (
+        *(verdict for _, verdict in cut),
+        *held,
+        *_stuck(node, order, plan),
+        _left(node, order, plan),
+        *_deadline_problem(node, order),
+    )
+    told = [verdict for verdict in verdicts if verdict.event][: TOLD_PODS_MAX + NAMED_PODS_MAX]
+    step = Step(
+        effects=(
+            *asked.effects,
+            *(delete for delete, _ in cut),
+            *(publish for verdict in told for publish in say(verdict)),
+        ),
+        memory=asked.memory,
+        verdicts=verdicts,
+        wake_at=earliest(asked.wake_at, moment.after(view.settings.cadence.drain_poll_s)),
+    )
+    return _progress(step, known)
+
+
+def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect, Verdict]]:
+    """E10, E12: with a deadline grace shrinks to what is left, past the budget when it is over."""
+    left_s = order.deadline.left_s(moment.wall)
+    if left_s is None:
+        return []
+    grace_s = max(int(left_s), SHORTEST_GRACE_S)
+    cut: list[tuple[AnyEffect, Verdict]] = []
+    for pod in (*plan.late, *plan.forced):
+        past = "" if pod.is_deleting else "; it is deleted past its disruption budget"
+        verdict = Verdict(
+            subject=ref_of(pod),
+            method=order.method,
+            reason=Reason.CUT_OFF,
+            message=(
+                f"pod {pod.namespace}/{pod.name} gets {grace_s} s of its {pod.grace_s} s of "
+                f"grace: the drain of its node ends at {order.deadline.at:%H:%M:%S} UTC{past}"
+            ),
+            evidence={"grace_s": grace_s, "asked_s": pod.grace_s},
+            event="FailedDraining",
+            is_warning=True,
+        )
+        why = f"the deadline leaves {grace_s} s of {pod.grace_s} s"
+        cut.append((Delete(ref=ref_of(pod), grace_s=grace_s, why=why), verdict))
+    return cut
+
+
+def _left(node: Node, order: Order, plan: Plan) -> Verdict:
+    """Everything that is waited for is reported (spec 5.1 step 3)."""
+    count = len(plan.waiting)
+    named = ", ".join(f"{pod.namespace}/{pod.name}" for pod in plan.waiting[:NAMED_PODS_MAX])
+    more = f" and {count - NAMED_PODS_MAX} more" if count > NAMED_PODS_MAX else ""
+    plural = "" if count == 1 else "s"
+    return Verdict(
+        subject=ref_of(node),
+        method=order.method,
+        reason=Reason.PODS_LEFT,
+        message=f"{count} pod{plural} still to go: {named}{more}",
+        evidence={
+            "pods": count,
+            "terminating": sum(pod.is_deleting for pod in plan.waiting),
+            "asked_now": len(plan.turn),
+        },
+        event="FailedDraining",
+        is_warning=True,
+    )
+
+
+def _stuck(node: Node, order: Order, plan: Plan) -> list[Verdict]:
+    return [
+        Verdict(
+            subject=ref_of(node),
+            method=order.method,
+            reason=Reason.STUCK_POD,
+            message=(
+                f"pod {pod.namespace}/{pod.name} should have been gone at {pod.gone_by:%H:%M:%S} "
+                "UTC and is not waited for any longer: look at its finalizers, and whether the "
+                "node still answers"
+            ),
+            evidence={"pod": f"{pod.namespace}/{pod.name}"},
+            event="FailedDraining",
+            is_warning=True,
+        )
+        for pod in plan.stuck[:TOLD_PODS_MAX]
+    ]
+
+
+def _deadline_problem(node: Node, order: Order) -> list[Verdict]:
+    if not order.deadline.problem:
+        return []
+    return [
+        Verdict(
+            subject=ref_of(node),
+            method=order.method,
+            reason=Reason.INVALID,
+            message=f"node {node.name}: {order.deadline.problem}; it is ignored",
+            event="FailedDraining",
+            is_warning=True,
+        )
+    ]
+
+
+def _drained(node: Node, order: Order, left: tuple[Pod, ...], known: eviction.Known) -> Progress:
+    if not left:
+        verdict = Verdict(
+            subject=ref_of(node),
+            method=order.method,
+            reason=Reason.DRAINED,
+            message=f"node {node.name} is drained",
+            is_refusal=False,
+        )
+        return _progress(Step(verdicts=(verdict,)), known, is_drained=True)
+    named = ", ".join(f"{pod.namespace}/{pod.name}" for pod in left[:NAMED_PODS_MAX])
+    verdict = Verdict(
+        subject=ref_of(node),
+        method=order.method,
+        reason=Reason.CUT_OFF,
+        message=f"the deadline has passed with {len(left)} pods left: {named}",
+        evidence={"pods": len(left)},
+        event="FailedDraining",
+        is_warning=True,
+    )
+    step: Step[Memory] = Step(effects=say(verdict), verdicts=(verdict,))
+    return _progress(step, known, is_drained=True)
+
+
+def by_person(
+    deadline: Deadline = Deadline(),
+) -> Callable[[View, str, Memory | None, Moment], Step[Memory]]:
+    """Return the step of ``unmoor drain``, by node name: any node; nothing is labelled or ended."""
+    order = Order(deadline=deadline)
+
+    def step(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
+        node = view.node(key)
+        return Step() if node is None else advance(view, node, order, memory, moment).step
+
+    return step

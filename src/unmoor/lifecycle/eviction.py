@@ -1,0 +1,278 @@
+"""Whom to ask to go, when to ask again, and what came of it.
+
+Each pod has its own back-off, by UID, so that a successor of the same name starts afresh (spec 5.3
+lacks it). It doubles from 100 ms to 10 s, keeps to what the server asked for, and starts again when
+a budget over the pod changes for the better (E15).
+
+Pods that come back (R1): a workload that tolerates the cordon may be evicted, and its successor
+land on the same node. After some rounds that is reported, and the owner's pods are *passed*, no
+longer waited for, as soon as each has been admitted once more.
+
+Must not: decide whose turn it is (``policy.drain``), or assume that an eviction was admitted.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from unmoor.lifecycle.effects import AnyEffect, Evict, Publish, say
+from unmoor.lifecycle.step import Step
+from unmoor.model.base import Ref
+from unmoor.model.kinds import ref_of
+from unmoor.model.moment import Moment, earliest
+from unmoor.model.node import Node
+from unmoor.model.observation import Answer, Asked, ProblemKind
+from unmoor.model.pod import Pod
+from unmoor.model.snapshot import View
+from unmoor.policy import pods as standing
+from unmoor.policy.drain import Plan, about_budgets, budgets_over
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+ADMITTED_WAIT_S = 10.0
+"""An admitted pod that still does not terminate after this long is asked again."""
+DOUBLINGS_MAX = 30
+"""Keeps the back-off's power of two a small number."""
+
+
+class Try(msgspec.Struct, frozen=True):
+    """What is known about asking one pod. ``budgets``: as they were when it was last asked."""
+
+    ref: Ref
+    owner: str = ""
+    asked: int = 0
+    not_before: float = 0.0
+    budgets: tuple[tuple[str, int], ...] = ()
+    is_admitted: bool = False
+
+
+class Round(msgspec.Struct, frozen=True):
+    """How often an owner's pods left this node: ``evicted`` so far, ``each`` at a time."""
+
+    each: int
+    evicted: int = 0
+
+    @property
+    def done(self) -> int:
+        """Full rounds."""
+        return self.evicted // max(self.each, 1)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Droppable: without it pods are asked at once again, and rounds are counted from the start."""
+
+    tries: dict[str, Try] = {}
+    rounds: dict[str, Round] = {}
+    cordoned_at: float | None = None
+    """When the cordon, and the label for load balancers, were first seen in place."""
+    detaching_at: float | None = None
+    """When the wait for volumes began (T05)."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The memory brought up to date, and what there is to say about it."""
+
+    memory: Memory
+    effects: tuple[AnyEffect, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+
+def observe(view: View, node: Node, memory: Memory, moment: Moment, *, is_closed: bool) -> Known:
+    """Read the answers to what was asked: admitted evictions are told and counted once.
+
+    ``is_closed``: the cordon, and the label where one is wanted, are in place.
+    """
+    live = _waited_for(view, node, moment)
+    rounds = _begin_rounds(live, memory.rounds)
+    tries: dict[str, Try] = {}
+    told: list[Publish] = []
+    alive = {pod.uid for pod in live}
+    for uid, known in sorted(memory.tries.items()):
+        answer = view.answer(Asked.EVICTION, uid)
+        if not known.is_admitted and answer is not None and answer.result is True:
+            known = msgspec.structs.replace(  # noqa: PLW2901 - the same try, one fact later
+                known, is_admitted=True, not_before=answer.at.after(ADMITTED_WAIT_S)
+            )
+            told.append(
+                Publish(
+                    regarding=known.ref,
+                    reason="Evicted",
+                    message=f"evicted from node {node.name}, which is being drained",
+                )
+            )
+            if known.owner in rounds:
+                one = rounds[known.owner]
+                rounds[known.owner] = msgspec.structs.replace(one, evicted=one.evicted + 1)
+        if uid in alive:
+            tries[uid] = known
+    cordoned_at = memory.cordoned_at
+    if cordoned_at is None and is_closed:
+        cordoned_at = moment.mono
+    fresh = Memory(tries, rounds, cordoned_at, memory.detaching_at)
+    verdicts = _returning(view, node, fresh, live)
+    spoken = tuple(publish for verdict in verdicts for publish in say(verdict))
+    return Known(fresh, (*told, *spoken), verdicts)
+
+
+def _waited_for(view: View, node: Node, moment: Moment) -> tuple[Pod, ...]:
+    limit_s = view.settings.cadence.stuck_terminating_s
+    return standing.waited_for(view.pods_on(node.name), moment.wall, limit_s)
+
+
+def _begin_rounds(live: tuple[Pod, ...], rounds: dict[str, Round]) -> dict[str, Round]:
+    counts: dict[str, int] = {}
+    for pod in live:
+        owner = _owner_of(pod)
+        if owner and owner not in rounds:
+            counts[owner] = counts.get(owner, 0) + 1
+    return {**rounds, **{owner: Round(each=count) for owner, count in counts.items()}}
+
+
+def _owner_of(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    return owner.uid if owner is not None else ""
+
+
+def is_returning(view: View, memory: Memory, pod: Pod) -> bool:
+    """R1: its owner has brought pods back to this node for the set number of rounds."""
+    known = memory.rounds.get(_owner_of(pod))
+    return known is not None and known.done >= view.settings.returning_pods_rounds
+
+
+def passed(view: View, node: Node, memory: Memory) -> frozenset[str]:
+    """Return the uids of returning pods that were admitted once more, or terminate (R1)."""
+    return frozenset(
+        pod.uid
+        for pod in view.pods_on(node.name)
+        if is_returning(view, memory, pod) and (pod.is_deleting or _is_admitted(memory, pod))
+    )
+
+
+def _is_admitted(memory: Memory, pod: Pod) -> bool:
+    known = memory.tries.get(pod.uid)
+    return known is not None and known.is_admitted
+
+
+def _returning(
+    view: View, node: Node, memory: Memory, live: tuple[Pod, ...]
+) -> tuple[Verdict, ...]:
+    verdicts = []
+    for pod in live:
+        if not is_returning(view, memory, pod):
+            continue
+        owner = pod.metadata.controller
+        named = f"{owner.kind} {pod.namespace}/{owner.name}" if owner else pod.name
+        rounds = memory.rounds[_owner_of(pod)].done
+        verdict = Verdict(
+            subject=ref_of(node),
+            method=Method.TERMINATION,
+            reason=Reason.RETURNING_PODS,
+            message=(
+                f"pods of {named} came back to this node {rounds} times although it is cordoned: "
+                "its machine goes once they are evicted again; remove the toleration of "
+                "node.kubernetes.io/unschedulable, or run it as a DaemonSet"
+            ),
+            evidence={"owner": named, "rounds": rounds},
+            event="FailedDraining",
+            is_warning=True,
+        )
+        if verdict not in verdicts:
+            verdicts.append(verdict)
+    return tuple(verdicts)
+
+
+def ask(view: View, turn: tuple[Pod, ...], memory: Memory, moment: Moment) -> Step[Memory]:
+    """Ask those whose back-off is over; the step's memory says when each may be asked again."""
+    tries = dict(memory.tries)
+    effects: list[AnyEffect] = []
+    wakes: list[float] = []
+    for pod in turn:
+        known = tries.get(pod.uid)
+        budgets = _state_of_budgets(view, pod)
+        is_eased = known is not None and _is_eased(known, budgets)
+        if known is not None and not is_eased and moment.mono < _free_at(view, pod.uid, known):
+            wakes.append(_free_at(view, pod.uid, known))
+            continue
+        asked = known.asked if known is not None and not is_eased else 0
+        wait_s = _back_off_s(view, asked)
+        effects.append(Evict(ref=ref_of(pod), why=f"attempt {asked + 1}"))
+        wakes.append(moment.after(wait_s))
+        tries[pod.uid] = Try(
+            ref=ref_of(pod),
+            owner=_owner_of(pod),
+            asked=asked + 1,
+            not_before=moment.after(wait_s),
+            budgets=budgets,
+            is_admitted=known is not None and known.is_admitted,
+        )
+    return Step(
+        effects=tuple(effects),
+        memory=msgspec.structs.replace(memory, tries=tries),
+        wake_at=earliest(*wakes),
+    )
+
+
+def _is_eased(known: Try, budgets: tuple[tuple[str, int], ...]) -> bool:
+    """E15: a budget has changed for the better, so the answer may be another one now."""
+    if known.is_admitted or budgets == known.budgets:
+        return False
+    return all(allowed > 0 for _, allowed in budgets)
+
+
+def _free_at(view: View, uid: str, known: Try) -> float:
+    answer = view.answer(Asked.EVICTION, uid)
+    if answer is None or answer.problem is None or answer.problem.retry_after_s is None:
+        return known.not_before
+    return max(known.not_before, answer.at.after(answer.problem.retry_after_s))
+
+
+def _back_off_s(view: View, asked: int) -> float:
+    cadence = view.settings.cadence
+    doubled: float = cadence.eviction_backoff_s * 2 ** min(asked, DOUBLINGS_MAX)
+    return min(doubled, cadence.eviction_backoff_most_s)
+
+
+def _state_of_budgets(view: View, pod: Pod) -> tuple[tuple[str, int], ...]:
+    return tuple(
+        (budget.uid or budget.name, budget.status.disruptions_allowed)
+        for budget in budgets_over(view, pod)
+    )
+
+
+def held_back(view: View, node: Node, plan: Plan, method: Method) -> tuple[Verdict, ...]:
+    """Say which pods the server refuses to evict, by whose word, and what would lift it."""
+    verdicts = []
+    for pod in plan.turn:
+        answer = view.answer(Asked.EVICTION, pod.uid)
+        if answer is not None and answer.problem is not None:
+            verdicts.append(_held(view, node, pod, answer, method))
+    return tuple(verdicts)
+
+
+def _held(view: View, node: Node, pod: Pod, answer: Answer[bool], method: Method) -> Verdict:
+    """On the real node, and on the pod (spec 5.3's pseudo-node is not copied)."""
+    assert answer.problem is not None
+    budgets = budgets_over(view, pod)
+    if len(budgets) > 1:
+        reason, message = Reason.TWO_BUDGETS, about_budgets(pod, budgets)
+    elif budgets and answer.problem.kind is ProblemKind.TOO_MANY_REQUESTS:
+        reason, message = Reason.BUDGET, about_budgets(pod, budgets)
+    else:
+        reason = Reason.EVICTION_REFUSED
+        message = (
+            f"the eviction of pod {pod.namespace}/{pod.name} was refused "
+            f"({answer.problem.kind}): {answer.problem.message}"
+        )
+    return Verdict(
+        subject=ref_of(node),
+        method=method,
+        reason=reason,
+        message=message,
+        evidence={
+            "pod": f"{pod.namespace}/{pod.name}",
+            "budgets": ", ".join(f"{one.namespace}/{one.name}" for one in budgets),
+            "code": answer.problem.code,
+        },
+        event="FailedDraining",
+        is_warning=True,
+        also_on=(ref_of(pod),),
+    )

@@ -1,0 +1,282 @@
+"""How a deleted node goes: its machine with it, drained first, and only then released (001:25-32).
+
+The finalizer holds the Node until its cloud machine has been told to go. The phase is read off the
+world at every step, so a restart loses nothing but the back-off of evictions. A machine is ended
+only when its node is drained; if it is gone already, there is nothing left to be careful about and
+the finalizer goes at once (R20).
+
+The finalizer is shared with Karpenter: a node whose Machine is not ours is never touched. Other
+people's finalizers stay.
+
+Must not: delete a node, or believe that an effect has worked before the view shows it.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias, assert_never
+
+import msgspec
+
+from unmoor.lifecycle import detach, drain
+from unmoor.lifecycle.effects import Delete, Fact, Observe, Patch, Terminate, remove_finalizer
+from unmoor.lifecycle.eviction import Memory
+from unmoor.lifecycle.step import Step, join
+from unmoor.model import names
+from unmoor.model.instance import InstanceState
+from unmoor.model.kinds import ref_of
+from unmoor.model.moment import SECOND, Moment, earliest
+from unmoor.model.node import Node
+from unmoor.model.observation import Asked
+from unmoor.model.snapshot import View
+from unmoor.policy.drain import deadline_of
+from unmoor.policy.ownership import is_our_scheme, is_ours, why_not_ours
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+INSTANCE_LOOK_S = 5 * SECOND
+"""While pods are waited for, how often the cloud is asked whether the machine is still there."""
+TERMINATE_AGAIN_S = 5 * SECOND
+"""After a refused or lost call, until the cloud is told again."""
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """No such node, not being deleted, or without our finalizer."""
+
+
+class NotOurs(msgspec.Struct, frozen=True):
+    """Bears the finalizer, but somebody else answers for it."""
+
+    node: Node
+
+
+class MachineGone(msgspec.Struct, frozen=True):
+    """The cloud says that there is no such machine any more."""
+
+    node: Node
+
+
+class Draining(msgspec.Struct, frozen=True):
+    """Pods are still waited for."""
+
+    node: Node
+    progress: drain.Progress
+
+
+class Detaching(msgspec.Struct, frozen=True):
+    """Volumes of evicted pods are still attached."""
+
+    node: Node
+    volumes: tuple[str, ...]
+    since: float
+    progress: drain.Progress
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """Drained: the machine is to be told to go."""
+
+    node: Node
+    progress: drain.Progress
+
+
+class Releasing(msgspec.Struct, frozen=True):
+    """The machine was told to go, or there never was one: the finalizer may go."""
+
+    node: Node
+    why: str
+
+
+Phase: TypeAlias = Nothing | NotOurs | MachineGone | Draining | Detaching | Ending | Releasing
+
+
+def phase_of(view: View, key: str, memory: Memory | None, moment: Moment) -> Phase:
+    """Read the phase off the world."""
+    node = view.node(key)
+    if node is None or not node.is_deleting:
+        return Nothing()
+    if names.TERMINATION_FINALIZER not in node.metadata.finalizers:
+        return Nothing()
+    if not is_ours(view, node):
+        return NotOurs(node)
+    if is_gone(view, node.provider_id):
+        return MachineGone(node)
+    if is_told_to_go(view, node.provider_id):
+        return Releasing(node, "its machine was told to go")
+    progress = drain.advance(view, node, order_of(view, node), memory, moment)
+    if not progress.is_drained:
+        return Draining(node, progress)
+    return _when_drained(view, node, progress, moment)
+
+
+def _when_drained(view: View, node: Node, progress: drain.Progress, moment: Moment) -> Phase:
+    known = progress.step.memory or Memory()
+    since = known.detaching_at if known.detaching_at is not None else moment.mono
+    volumes = detach.awaited(view, node)
+    left_s = order_of(view, node).deadline.left_s(moment.wall)
+    is_over = left_s is not None and left_s <= 0
+    if volumes and not is_over and moment.mono < since + detach.LIMIT_S:
+        return Detaching(node, volumes, since, progress)
+    if node.provider_id:
+        return Ending(node, progress)
+    return Releasing(node, "it has no machine")
+
+
+def order_of(view: View, node: Node) -> drain.Order:
+    """What a termination asks of the drain."""
+    return drain.Order(
+        method=Method.TERMINATION,
+        leaves_load_balancers=True,
+        deadline=deadline_of(node, view.settings.drain_deadline_s),
+    )
+
+
+def is_gone(view: View, provider_id: str) -> bool:
+    """True when the cloud has said that the machine does not exist. Ids are never used again."""
+    answer = view.instance(provider_id)
+    if not provider_id or answer is None:
+        return False
+    if answer.is_missing:
+        return True
+    return answer.result is not None and answer.result.state is InstanceState.TERMINATED
+
+
+def is_told_to_go(view: View, provider_id: str) -> bool:
+    """True when the cloud has accepted the order, or knew of no such machine."""
+    answer = view.answer(Asked.TERMINATION, provider_id)
+    return bool(provider_id) and answer is not None and (answer.result is True or answer.is_missing)
+
+
+def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
+    """Take one step for the node called ``key``."""
+    phase = phase_of(view, key, memory, moment)
+    match phase:
+        case Nothing():
+            return Step()
+        case NotOurs(node):
+            return Step(verdicts=(_not_ours(view, node),))
+        case MachineGone(node):
+            return _gone(view, node, memory, moment)
+        case Draining(node, progress):
+            look = _look(view, node, moment)
+            return join(join(_machines(view, node), progress.step), look)
+        case Detaching(node, volumes, since, progress):
+            return _detaching(view, node, volumes, since, progress, moment)
+        case Ending(node, progress):
+            return join(progress.step, _end(view, node, moment))
+        case Releasing(node, why):
+            return Step(effects=(_release(node, why, moment),), memory=memory)
+        case never:
+            assert_never(never)
+
+
+def _machines(view: View, node: Node) -> Step[Memory]:
+    """Spec 5.1 step 1: the machines go with the node. Theirs waits for the node (spec 5.4)."""
+    return Step(
+        effects=tuple(
+            Delete(ref=ref_of(machine), why=f"its node {node.name} is being deleted")
+            for machine in view.machines_of(node.provider_id)
+            if not machine.is_deleting
+        )
+    )
+
+
+def _look(view: View, node: Node, moment: Moment) -> Step[Memory]:
+    """001:29 while waiting, find out whether the machine still exists."""
+    if not node.provider_id:
+        return Step()
+    answer = view.instance(node.provider_id)
+    due = moment.mono if answer is None else answer.at.after(INSTANCE_LOOK_S)
+    if moment.mono < due:
+        return Step(wake_at=due)
+    look = Observe(asked=Asked.INSTANCE, subject=node.provider_id, why="is it still there?")
+    return Step(effects=(look,), wake_at=moment.after(INSTANCE_LOOK_S))
+
+
+def _detaching(
+    view: View,
+    node: Node,
+    volumes: tuple[str, ...],
+    since: float,
+    progress: drain.Progress,
+    moment: Moment,
+) -> Step[Memory]:
+    known = progress.step.memory or Memory()
+    verdict = Verdict(
+        subject=ref_of(node),
+        method=Method.TERMINATION,
+        reason=Reason.VOLUMES_ATTACHED,
+        message=(
+            f"{len(volumes)} volumes of evicted pods are still attached "
+            f"({', '.join(volumes[:3])}): the machine goes when they are detached, or in "
+            f"{since + detach.LIMIT_S - moment.mono:.0f} s"
+        ),
+        evidence={"volumes": len(volumes)},
+    )
+    waiting: Step[Memory] = Step(
+        memory=msgspec.structs.replace(known, detaching_at=since),
+        verdicts=(verdict,),
+        wake_at=earliest(moment.after(view.settings.cadence.drain_poll_s), since + detach.LIMIT_S),
+    )
+    return join(join(progress.step, waiting), _look(view, node, moment))
+
+
+def _end(view: View, node: Node, moment: Moment) -> Step[Memory]:
+    """001: only when the node is drained is its machine terminated."""
+    machines = _machines(view, node)
+    answer = view.answer(Asked.TERMINATION, node.provider_id)
+    if answer is not None and answer.problem is not None:
+        due = answer.at.after(answer.problem.retry_after_s or TERMINATE_AGAIN_S)
+        if moment.mono < due:
+            verdict = Verdict(
+                subject=ref_of(node),
+                method=Method.TERMINATION,
+                reason=Reason.TERMINATION_REFUSED,
+                message=(
+                    f"the cloud did not accept the termination of {node.provider_id} "
+                    f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
+                ),
+                evidence={"provider_id": node.provider_id},
+            )
+            return join(machines, Step(verdicts=(verdict,), wake_at=due))
+    machine = view.machine_of(node)
+    terminate = Terminate(
+        provider_id=node.provider_id,
+        machine=ref_of(machine) if machine is not None else None,
+        why=f"node {node.name} is drained",
+    )
+    return join(machines, Step(effects=(terminate,), wake_at=moment.after(TERMINATE_AGAIN_S)))
+
+
+def _gone(view: View, node: Node, memory: Memory | None, moment: Moment) -> Step[Memory]:
+    """R20, T077: nothing is left to drain from."""
+    verdict = Verdict(
+        subject=ref_of(node),
+        method=Method.TERMINATION,
+        reason=Reason.MACHINE_GONE,
+        message=f"the machine {node.provider_id} of node {node.name} does not exist any more",
+        evidence={"provider_id": node.provider_id},
+        is_refusal=False,
+    )
+    release = _release(node, "its machine does not exist any more", moment)
+    return join(_machines(view, node), Step(effects=(release,), memory=memory, verdicts=(verdict,)))
+
+
+def _release(node: Node, why: str, moment: Moment) -> Patch:
+    """Spec 5.1 step 5; what happened is counted when the API has accepted it (T079, T080)."""
+    labels = {"provisioner": node.provisioner_name}
+    took_s = moment.since_s(node.metadata.deletion_timestamp)
+    facts = (
+        Fact("nodes_terminated", labels),
+        Fact("nodes_termination_time_seconds", labels, took_s),
+    )
+    patch = remove_finalizer(node, names.TERMINATION_FINALIZER, why=why)
+    return msgspec.structs.replace(patch, facts=facts)
+
+
+def _not_ours(view: View, node: Node) -> Verdict:
+    is_known = is_our_scheme(node.provider_id, view.identity)
+    return Verdict(
+        subject=ref_of(node),
+        method=Method.TERMINATION,
+        reason=Reason.NOT_OURS if is_known else Reason.MACHINE_UNKNOWN,
+        message=why_not_ours(view, node),
+        evidence={"provider_id": node.provider_id},
+    )

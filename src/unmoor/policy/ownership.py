@@ -1,0 +1,69 @@
+"""Whose is it? The question before every act on a node or a machine.
+
+The finalizer ``karpenter.sh/termination`` is shared with Karpenter, so it proves nothing. Ours is a
+Machine that says so by annotation and whose machine is of the cloud that we were configured for. A
+foreign scheme means that we cannot know anything about the machine: *unknown*, never *gone*.
+
+Must not: be asked about nodes that a person names (``drain``, ``rescue``): those need no owner.
+"""
+
+from __future__ import annotations
+
+from unmoor.model import names
+from unmoor.model.machine import Machine
+from unmoor.model.node import Node
+from unmoor.model.snapshot import Identity, View
+
+
+def scheme_of(provider_id: str) -> str:
+    """Return the cloud that a provider id belongs to: "aws" of ``aws:///zone/i-1``."""
+    scheme, separator, _ = provider_id.partition("://")
+    return scheme if separator else ""
+
+
+def is_our_scheme(provider_id: str, identity: Identity) -> bool:
+    """True when the id is of the configured cloud. An id that is not set yet belongs to nobody."""
+    return not provider_id or scheme_of(provider_id) == identity.scheme.removesuffix("://")
+
+
+def bears_our_name(annotations: dict[str, str], identity: Identity) -> bool:
+    """True when ``unmoor.dev/managed-by`` names this cluster; without a name we own nothing."""
+    return bool(identity.cluster) and annotations.get(names.MANAGED_BY) == identity.cluster
+
+
+def is_our_machine(machine: Machine, identity: Identity) -> bool:
+    """Decisions, "Ours": the annotation names this cluster and the scheme, if set, is ours."""
+    return bears_our_name(machine.metadata.annotations, identity) and is_our_scheme(
+        machine.provider_id, identity
+    )
+
+
+def is_ours(view: View, node: Node) -> bool:
+    """True when every Machine of the node is ours, or it has none and bears our annotation."""
+    if not is_our_scheme(node.provider_id, view.identity):
+        return False
+    machines = view.machines_of(node.provider_id)
+    if machines:
+        return all(is_our_machine(machine, view.identity) for machine in machines)
+    return bears_our_name(node.metadata.annotations, view.identity)
+
+
+def why_not_ours(view: View, node: Node) -> str:
+    """Say in one sentence why a node is left alone, and what would change that."""
+    identity = view.identity
+    if not is_our_scheme(node.provider_id, identity):
+        known = f'"{identity.scheme}"' if identity.scheme else "none"
+        return (
+            f"node {node.name} has providerID {node.provider_id}, but the configured cloud is "
+            f"{known}: nothing is known about its machine"
+        )
+    foreign = [
+        machine.name
+        for machine in view.machines_of(node.provider_id)
+        if not is_our_machine(machine, identity)
+    ]
+    bearer = f"machine {foreign[0]}" if foreign else f"node {node.name}"
+    return (
+        f'{bearer} is not annotated {names.MANAGED_BY}="{identity.cluster}": '
+        "whoever owns it must act, or annotate it to hand it over"
+    )
