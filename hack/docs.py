@@ -1,0 +1,400 @@
+"""Write the pages that the code can write better than a person: docs/cases.md and docs/reference.
+
+A page is a function of its source, and of nothing else. Each names its source in its first line.
+
+    python hack/docs.py            write what is stale
+    python hack/docs.py --check    list what is stale and how it differs, and exit 1
+"""
+
+import argparse
+import ast
+import difflib
+import functools
+import importlib
+import inspect
+import itertools
+import re
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from unmoor.app.metrics import RECONCILER_TABLE, TABLE
+from unmoor.lifecycle import effects
+from unmoor.lifecycle.effects import Effect
+from unmoor.model.kinds import KINDS
+from unmoor.model.settings import SETTINGS, Setting
+from unmoor.policy.verdict import Reason
+from unmoor.runtime.controller import WATCHED
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src/unmoor"
+DIFF_LINES_SHOWN = 12
+HELP_CHARS = 90
+DECIDING = ("policy", "lifecycle", "runtime", "app")
+
+
+class Page(NamedTuple):
+    """Where a page lies, what it is made from, and what makes its lines."""
+
+    path: str
+    title: str
+    source: str
+    lines: Callable[[], Iterable[str]]
+
+    def text(self) -> str:
+        """The page as it should be: the docstring of its function, then what that yields."""
+        note = f"<!-- Generated from {self.source}. Do not edit: `make docs`. -->"
+        link = f"[`{self.source}`]({'../' * self.path.count('/')}{self.source})"
+        intro = inspect.cleandoc(self.lines.__doc__ or "")
+        head = (note, "", f"# {self.title}", "", intro, "", f"Made from {link}.")
+        return "\n".join((*head, *self.lines())).rstrip() + "\n"
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield ""
+    for cells in (head, tuple("---" for _ in head), *rows):
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def plain(text: str | None) -> str:
+    """A docstring as Markdown on one line."""
+    joined = " ".join((text or "").split())
+    joined = re.sub(r":\w+:``?~?([^`]+)``?", r"`\1`", joined)
+    return re.sub(r":\w+:`~?([^`]+)`", r"`\1`", joined).replace("``", "`")
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+GROUPS = (
+    ("", "The general ones"),
+    ("unmoor.", "Ours"),
+    ("aws.", "AWS"),
+    ("cadence.", "How often and how long"),
+)
+
+
+def settings_lines() -> Iterator[str]:
+    """Keys of the ConfigMap `karpenter-global-settings`. They are read live: a change needs no
+    restart. A bad value leaves the last good one in force and is reported. A key that is
+    removed returns to its default. Durations are written as in `1h30m` or `300ms`.
+    """
+    for prefix, title in GROUPS:
+        yield ""
+        yield f"## {title}"
+        rows = [setting for setting in SETTINGS if group_of(setting.key) == prefix]
+        yield from table(
+            ("key", "default", "unit", "what it is"),
+            ((code(s.key), code(s.default_text()), unit_of(s), plain(s.description)) for s in rows),
+        )
+
+
+def group_of(key: str) -> str:
+    return next((prefix for prefix, _ in GROUPS if prefix and key.startswith(prefix)), "")
+
+
+def unit_of(setting: Setting) -> str:
+    value = setting.default_text()
+    if setting.attribute.endswith("_s"):
+        return "duration"
+    match value:
+        case "true" | "false":
+            return "true, false"
+        case "{}":
+            return "JSON object"
+        case _ if value.isdecimal():
+            return "count"
+        case _ if setting.attribute.endswith("_percent"):
+            return "share of 1"
+        case _ if setting.attribute.endswith("_enabled"):
+            return "true, false, or unset"
+        case _:
+            return "text"
+
+
+def reasons_lines() -> Iterator[str]:
+    """Why something is refused, waited for or done. The list is closed. Every verdict has one;
+    events, metrics, log lines and reports are renderings of verdicts. In the words, `{x}`
+    stands for a value. A reason that no module gives yet belongs to a method not yet built.
+    """
+    for title, names in sections("class Reason(StrEnum):", SRC / "policy/verdict.py"):
+        yield ""
+        yield f"## {title}"
+        yield from table(("reason", "what is said, or what it means", "given by"), rows_of(names))
+
+
+def rows_of(meanings: dict[str, str]) -> Iterator[tuple[str, ...]]:
+    said = sayings()
+    for name, meaning in meanings.items():
+        here = said.get(name, [])
+        words = dict.fromkeys(words for _, words in here if words)
+        modules = sorted({module for module, _ in here})
+        meant = meaning or " · ".join(words)
+        yield code(Reason[name].value), meant, ", ".join(code(module) for module in modules)
+
+
+def sections(begin: str, path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """The members of an enumeration under the comments that head them, each with its docstring."""
+    lines = path.read_text().partition(begin)[2].partition("\nclass ")[0].splitlines()
+    title, names, last = "", dict[str, str](), ""
+    for line in lines:
+        member = re.fullmatch(r"    ([A-Z_]+) = .+", line)
+        heading = re.fullmatch(r"    # (.+?)(?: \([^)]*\))?\.?", line)
+        words = re.fullmatch(r'    """(.+?)"""', line)
+        if heading:
+            if names:
+                yield title, names
+            title, names = heading[1], {}
+        elif member:
+            last = member[1]
+            names[last] = ""
+        elif words and last:
+            names[last] = plain(words[1])
+    yield title, names
+
+
+@functools.cache
+def sayings() -> dict[str, list[tuple[str, str]]]:
+    """Every use of a reason in the packages that decide: the module, and the words beside it."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path in deciding():
+        module = path.relative_to(SRC).as_posix()
+        if module != "policy/verdict.py":
+            for name, words in said_in(ast.parse(path.read_text())):
+                found.setdefault(name, []).append((module, words))
+    return found
+
+
+def said_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    spoken: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(keywords=keywords):
+                given = {keyword.arg: keyword.value for keyword in keywords}
+                match given.get("reason"):
+                    case ast.Attribute(value=ast.Name(id="Reason"), attr=name):
+                        spoken.setdefault(name, []).append(words_of(given.get("message")))
+                    case _:
+                        pass
+            case ast.Attribute(value=ast.Name(id="Reason"), attr=name):
+                spoken.setdefault(name, [])
+            case _:
+                pass
+    for name, words in spoken.items():
+        yield from ((name, one) for one in words or [""])
+
+
+def words_of(message: ast.expr | None) -> str:
+    """A message as a person reads it; "" when it is made elsewhere."""
+    match message:
+        case ast.Constant(value=str() as text):
+            return plain(text)
+        case ast.JoinedStr(values=values):
+            return plain("".join(part_of(value) for value in values))
+        case ast.Call(func=ast.Name(id=name)):
+            return " · ".join(returns().get(name, ()))
+        case _:
+            return ""
+
+
+@functools.cache
+def returns() -> dict[str, list[str]]:
+    """The sentences that functions of the deciding packages return, by the function's name."""
+    found: dict[str, list[str]] = {}
+    for path in deciding():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                said = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+                words = [words_of(one) for one in said if isinstance(one, ast.JoinedStr)]
+                found.setdefault(node.name, []).extend(words)
+    return found
+
+
+def deciding() -> list[Path]:
+    return sorted(path for package in DECIDING for path in (SRC / package).rglob("*.py"))
+
+
+def part_of(value: ast.expr) -> str:
+    match value:
+        case ast.Constant(value=text):
+            return str(text)
+        case ast.FormattedValue(value=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return f"{{{name}}}"
+        case _:
+            return "{…}"
+
+
+def effects_lines() -> Iterator[str]:
+    """Everything that unmoor may do to the world. A step returns effects; the interpreter
+    executes them. Effects of one step have no order, and any of them may fail.
+    """
+    body = ast.parse((SRC / "lifecycle/effects.py").read_text()).body
+    named = [vars(effects)[node.name] for node in body if isinstance(node, ast.ClassDef)]
+    kinds = [kind for kind in named if issubclass(kind, Effect) and kind is not Effect]
+    yield from table(
+        ("effect", "what it does", "fields"),
+        ((code(kind.__name__), plain(kind.__doc__), fields_of(kind)) for kind in kinds),
+    )
+    yield ""
+    yield f"Every effect also has: {', '.join(map(code, Effect.__struct_fields__))}."
+    yield plain(Effect.__doc__)
+    yield ""
+    yield "## Named patches"
+    yield ""
+    yield "What a step uses instead of writing a `Patch` by hand."
+    yield from table(("function", "what it does"), constructors(body))
+
+
+def fields_of(kind: type[Effect]) -> str:
+    own = (field for field in kind.__struct_fields__ if field not in Effect.__struct_fields__)
+    return ", ".join(map(code, own))
+
+
+def constructors(body: list[ast.stmt]) -> Iterator[tuple[str, ...]]:
+    for node in body:
+        match node:
+            case ast.FunctionDef(name=name, returns=ast.Name(id="Patch")) if name[0] != "_":
+                words = vars(effects)[name].__doc__ or ""
+                yield code(name), plain(words.split("\n\n", maxsplit=1)[0])
+            case _:
+                pass
+
+
+def kinds_lines() -> Iterator[str]:
+    """Every kind of object that unmoor or its simulator reads or writes. *Followed* kinds are
+    listed and watched by the controller; the others are read when needed, or only by the
+    simulator.
+    """
+    watched = {resource.kind for resource in WATCHED}
+    yield from table(
+        ("kind", "API", "plural", "scope", "followed", "struct"),
+        (
+            (
+                code(kind),
+                code(resource.api_version),
+                code(resource.plural),
+                "namespace" if resource.is_namespaced else "cluster",
+                "yes" if kind in watched else "",
+                code(f"{resource.type.__module__.removeprefix('unmoor.')}.{kind}"),
+            )
+            for kind, resource in KINDS.items()
+        ),
+    )
+
+
+def metrics_lines() -> Iterator[str]:
+    """What `/metrics` serves. Names under `karpenter_` and their labels are Karpenter's, so its
+    dashboards work. They are listed whether or not this version ever counts them.
+    """
+    for prefix, rows in (("karpenter", TABLE), ("controller_runtime", RECONCILER_TABLE)):
+        yield ""
+        yield f"## {prefix}"
+        yield from table(
+            ("metric", "type", "labels", "what it counts"),
+            (
+                (
+                    code(f"{prefix}_{row.name}"),
+                    row.kind.value,
+                    ", ".join(map(code, row.labels)),
+                    plain(row.help),
+                )
+                for row in rows
+            ),
+        )
+
+
+def cases_lines() -> Iterator[str]:
+    """Test cases of Karpenter v0.30 that belong to what is built so far, each in one sentence
+    of ours. A case is a test here, or is left out with a code and a reason. R-numbers are
+    [rulings](rulings.md).
+    """
+    cases = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
+    left_out = [one["status"].split()[0] for one in cases if not one["status"].startswith("test:")]
+    run = len(cases) - len(left_out)
+    yield ""
+    yield f"**{run} of {len(cases)} run: {100 * run / max(len(cases), 1):.0f} %.**"
+    yield from (f"- {count} {code(name)}" for name, count in sorted(Counter(left_out).items()))
+    yield from table(
+        ("case", "what it says", "here"),
+        ((one["id"], plain(one["summary"]), where(one["status"])) for one in cases),
+    )
+
+
+def where(status: str) -> str:
+    if not status.startswith("test:"):
+        return plain(status)
+    path, _, test = status.removeprefix("test:").strip().partition("::")
+    return f"[{test.replace('::', ' ') or path}](../{path})"
+
+
+def cli_lines() -> Iterator[str]:
+    """What `--help` prints."""
+    main: click.Command = importlib.import_module("unmoor.app.cli").main
+    yield from help_of(main, None, "unmoor")
+
+
+def help_of(command: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:
+    context = click.Context(
+        command, parent, name, terminal_width=HELP_CHARS, max_content_width=HELP_CHARS
+    )
+    yield ""
+    yield f"## {context.command_path}"
+    yield ""
+    yield "```text"
+    yield from (line.rstrip() for line in command.get_help(context).splitlines())
+    yield "```"
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            if found is not None:
+                yield from help_of(found, context, below)
+
+
+PAGES = tuple(
+    Page(f"docs/{path}", title, source, lines)
+    for path, title, source, lines in (
+        ("reference/effects.md", "Effects", "src/unmoor/lifecycle/effects.py", effects_lines),
+        ("reference/kinds.md", "Kinds", "src/unmoor/model/kinds.py", kinds_lines),
+        ("reference/metrics.md", "Metrics", "src/unmoor/app/metrics.py", metrics_lines),
+        ("reference/reasons.md", "Reasons", "src/unmoor/policy/verdict.py", reasons_lines),
+        ("reference/settings.md", "Settings", "src/unmoor/model/settings.py", settings_lines),
+    )
+)
+
+
+def stale(pages: Iterable[Page] = PAGES) -> Iterator[tuple[Page, str, str]]:
+    """Pages that are not what they should be: with what is there, and what should be."""
+    for page in pages:
+        path = ROOT / page.path
+        now = path.read_text() if path.exists() else ""
+        text = page.text()
+        if now != text:
+            yield page, now, text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Write the generated pages.")
+    parser.add_argument("--check", action="store_true", help="only tell what is stale")
+    is_check = parser.parse_args().check
+    count = 0
+    for page, now, text in stale():
+        count += 1
+        if is_check:
+            print(f"docs: {page.path} is stale, run `make docs`", file=sys.stderr)
+            lines = difflib.unified_diff(now.splitlines(), text.splitlines(), lineterm="", n=0)
+            print("\n".join(itertools.islice(lines, DIFF_LINES_SHOWN)), file=sys.stderr)
+        else:
+            (ROOT / page.path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / page.path).write_text(text)
+            print(f"docs: wrote {page.path}")
+    return 1 if is_check and count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
