@@ -43,6 +43,8 @@ class Try(msgspec.Struct, frozen=True):
     not_before: float = 0.0
     budgets: tuple[tuple[str, int], ...] = ()
     is_admitted: bool = False
+    round: int = 0
+    """How many full rounds its owner had come back before this pod was first asked."""
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -134,8 +136,14 @@ def _owner_of(pod: Pod) -> str:
 
 def is_returning(view: View, memory: Memory, pod: Pod) -> bool:
     """R1: its owner has brought pods back to this node for the set number of rounds."""
-    known = memory.rounds.get(_owner_of(pod))
-    return known is not None and known.done >= view.settings.returning_pods_rounds
+    return _round_of(memory, pod) >= view.settings.returning_pods_rounds
+
+
+def _round_of(memory: Memory, pod: Pod) -> int:
+    if (known := memory.tries.get(pod.uid)) is not None:
+        return known.round
+    rounds = memory.rounds.get(_owner_of(pod))
+    return 0 if rounds is None else rounds.done
 
 
 def passed(view: View, node: Node, memory: Memory) -> frozenset[str]:
@@ -161,7 +169,7 @@ def _returning(
             continue
         owner = pod.metadata.controller
         named = f"{owner.kind} {pod.namespace}/{owner.name}" if owner else pod.name
-        rounds = memory.rounds[_owner_of(pod)].done
+        rounds = _round_of(memory, pod)
         verdict = Verdict(
             subject=ref_of(node),
             method=Method.TERMINATION,
@@ -203,6 +211,7 @@ def ask(view: View, turn: tuple[Pod, ...], memory: Memory, moment: Moment) -> St
             not_before=moment.after(wait_s),
             budgets=budgets,
             is_admitted=known is not None and known.is_admitted,
+            round=_round_of(memory, pod),
         )
     return Step(
         effects=tuple(effects),

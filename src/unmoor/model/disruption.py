@@ -43,18 +43,33 @@ class DisruptedNode(Struct):
     machine_uid: str = field(default="", name="machineUID")
 
 
+class MovedOwner(Struct):
+    """An owner whose pods the command moves, with as many ready ones as it had before (R3)."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    ready: int = 0
+
+
 class DisruptionSpec(Struct):
     """What was decided. Never edited afterwards."""
 
     method: str = ""
     reason: str = ""
     nodes: tuple[DisruptedNode, ...] = ()
+    moved: tuple[MovedOwner, ...] = ()
 
 
 class DisruptionStatus(Struct):
-    """What became of it. ``left_out``: names of nodes that were let go again, with the reason."""
+    """What became of it. ``left_out``: names of nodes that were let go again, with the reason.
+
+    ``phase_since``: when the phase began, for the waits that a restart must not begin again.
+    """
 
     phase: DisruptionPhase = DisruptionPhase.PENDING
+    phase_since: datetime | None = None
     message: str = ""
     left_out: dict[str, str] = {}
     started_at: datetime | None = None

@@ -84,6 +84,7 @@ class PodStatus(Struct):
     message: str = ""
     conditions: tuple[Condition, ...] = ()
     start_time: datetime | None = None
+    nominated_node_name: str = ""
 
 
 class Pod(Object):
@@ -96,6 +97,11 @@ class Pod(Object):
     def node_name(self) -> str:
         """The node that the pod is bound to, "" while it is pending."""
         return self.spec.node_name
+
+    @property
+    def nominated_to(self) -> str:
+        """The node that the scheduler is making room on for this pod, "" once it is bound."""
+        return "" if self.spec.node_name else self.status.nominated_node_name
 
     @property
     def is_daemon(self) -> bool:

@@ -55,6 +55,7 @@ def _given(value: str) -> tuple[str, ...]:
 
 INDEXES: tuple[Index, ...] = (
     Index("pods_by_node", "Pod", lambda pod: _given(pod.spec.node_name)),
+    Index("pods_by_nomination", "Pod", lambda pod: _given(pod.nominated_to)),
     Index("pods_by_owner", "Pod", lambda pod: [o.uid for o in pod.metadata.owner_references]),
     Index("nodes_by_provider_id", "Node", lambda node: _given(node.spec.provider_id)),
     Index("nodes_by_disruption", "Node", lambda node: _given(node.disruption)),
@@ -142,6 +143,10 @@ class View:
     def pods_on(self, node_name: str) -> tuple[Pod, ...]:
         """The pods bound to a node, ordered by (namespace, name)."""
         return self._by("pods_by_node", "Pod", node_name)
+
+    def pods_nominated_to(self, node_name: str) -> tuple[Pod, ...]:
+        """The pending pods that the scheduler is making room for on a node."""
+        return self._by("pods_by_nomination", "Pod", node_name)
 
     def pods_of(self, owner_uid: str) -> tuple[Pod, ...]:
         """The pods that name this owner."""

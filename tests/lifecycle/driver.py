@@ -1,0 +1,357 @@
+"""A world in a hundred lines: applies the effects of steps to objects, and lets time pass.
+
+Just enough server for state machines: merge patches with their preconditions, finalizers, graceful
+deletion, evictions with budgets, a cloud that launches by token. What the real API does beyond that
+is tested against the embedded API server, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from tests import builders
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Create,
+    Delete,
+    Evict,
+    Fact,
+    Launch,
+    Observe,
+    Patch,
+    Publish,
+    TagInstance,
+    Terminate,
+)
+from unmoor.lifecycle.step import Step
+from unmoor.model.base import Object, Ref
+from unmoor.model.instance import CloudInstance, InstanceState
+from unmoor.model.kinds import KIND_OF, KINDS, PODS
+from unmoor.model.moment import Moment
+from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
+from unmoor.model.settings import Settings
+from unmoor.model.snapshot import Identity, View
+from unmoor.policy.drain import budgets_over
+
+StepFunction = Callable[[View, Any, Any, Moment], Step[Any]]
+KeysOf = Callable[[View], Iterable[str]]
+Fails = Callable[[AnyEffect], bool]
+STEPS_AT_ONCE_MAX = 200
+"""A key that is stepped this often without time passing is spinning."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A step function and the keys that it is stepped for."""
+
+    name: str
+    step: StepFunction
+    keys: KeysOf
+
+
+class World:
+    """Objects, instances and a clock; steps rows until nothing happens any more."""
+
+    def __init__(
+        self,
+        *objects: Object,
+        instances: Iterable[CloudInstance] = (),
+        settings: Settings = Settings(),
+        identity: Identity = builders.IDENTITY,
+    ) -> None:
+        self.view = View.of(*objects, settings=settings, identity=identity)
+        self.cloud = {one.provider_id: one for one in instances}
+        self.moment = builders.moment()
+        self.effects: list[AnyEffect] = []
+        self.facts: list[Fact] = []
+        self.fails: Fails = lambda _: False
+        self.memories: dict[tuple[str, str], Any] = {}
+        self.stuck_pods: set[str] = set()
+        self.launch_problems: list[Problem] = []
+        self.lost_launches = 0
+        self.eviction_problem: Problem | None = None
+        self.acted = False
+        self._version = 1
+
+    # What a test asks.
+
+    def names(self, kind: str) -> list[str]:
+        return sorted(obj.name for obj in self.view._objects[kind].values())
+
+    def events(self, reason: str = "") -> list[Publish]:
+        told = [effect for effect in self.effects if isinstance(effect, Publish)]
+        return [event for event in told if reason in {"", event.reason}]
+
+    def done(self, kind: type[Any]) -> list[Any]:
+        return [effect for effect in self.effects if isinstance(effect, kind)]
+
+    def counted(self, name: str) -> float:
+        return sum(fact.value for fact in self.facts if fact.name == name)
+
+    # What a test does.
+
+    def put(self, obj: Object) -> None:
+        """Change or create an object from outside."""
+        self._version += 1
+        meta = msgspec.structs.replace(obj.metadata, resource_version=str(self._version))
+        self.view._put(msgspec.structs.replace(obj, metadata=meta))
+
+    def change(self, obj: Object | None, **fields: Any) -> None:
+        """Change some fields of an object as it is now."""
+        assert obj is not None
+        self.put(builders.changed(obj, **fields))
+
+    def drop(self, obj: Object | None) -> None:
+        """Take an object away from outside."""
+        assert obj is not None
+        self.view._drop(KIND_OF[type(obj)], obj.key)
+
+    def restart(self) -> None:
+        """Lose everything that is droppable."""
+        self.memories.clear()
+        self.view._answers.clear()
+
+    def wait(self, delay_s: float) -> None:
+        """Let time pass; pods whose grace is over go, unless they are stuck."""
+        self.moment = Moment(
+            self.moment.wall + timedelta(seconds=delay_s), self.moment.mono + delay_s
+        )
+        for pod in list(self.view.all(PODS).values()):
+            is_over = pod.gone_by is not None and pod.gone_by <= self.moment.wall
+            if is_over and pod.name not in self.stuck_pods and not pod.metadata.finalizers:
+                self.drop(pod)
+
+    def step(self, row: Row, key: str) -> Step[Any]:
+        """Decide once and act."""
+        memory = self.memories.get((row.name, key))
+        step = row.step(self.view, key, memory, self.moment)
+        self.memories[row.name, key] = step.memory
+        self.acted = False
+        for effect in step.effects:
+            self.effects.append(effect)
+            problem = self._lose(effect) if self.fails(effect) else self.act(effect)
+            if problem is None:
+                self.facts += effect.facts
+            # As in the loop: what failed is tried later, an answer is looked at at once.
+            is_question = isinstance(effect, Evict | Launch | Observe | Terminate)
+            is_done = problem is None or problem.kind in {
+                ProblemKind.NOT_FOUND,
+                ProblemKind.CONFLICT,
+            }
+            self.acted |= not isinstance(effect, Publish) and (is_question or is_done)
+        return step
+
+    def settle(self, *rows: Row) -> float | None:
+        """Step all keys until nothing is done any more; return the next wake time."""
+        for _ in range(STEPS_AT_ONCE_MAX):
+            acted, wakes = False, []
+            for row in rows:
+                for key in sorted(row.keys(self.view)):
+                    step = self.step(row, key)
+                    acted |= self.acted
+                    wakes.append(step.wake_at)
+            if not acted:
+                return min((wake for wake in wakes if wake is not None), default=None)
+        raise AssertionError(f"still acting: {self.effects[-5:]}")
+
+    def run(self, *rows: Row, for_s: float, tick_s: float = 1.0) -> None:
+        """Step all keys, tick by tick, for some time."""
+        end = self.moment.mono + for_s
+        while self.moment.mono < end:
+            self.settle(*rows)
+            self.wait(tick_s)
+        self.settle(*rows)
+
+    # The servers.
+
+    def _lose(self, effect: AnyEffect) -> Problem:
+        """A request that never arrived: nobody knows, and nothing was done."""
+        problem = Problem(ProblemKind.UNKNOWN, "timeout")
+        match effect:
+            case Evict():
+                self._answer(Asked.EVICTION, effect.ref.uid, None, problem)
+            case Launch():
+                self._answer(Asked.LAUNCH, effect.request.token, None, problem)
+            case Terminate():
+                self._answer(Asked.TERMINATION, effect.provider_id, None, problem)
+            case Observe():
+                self._answer(effect.asked, effect.subject, None, problem)
+            case _:
+                pass
+        return problem
+
+    def act(self, effect: AnyEffect) -> Problem | None:
+        match effect:
+            case Patch():
+                return self._patch(effect)
+            case Create():
+                return self._create(effect)
+            case Delete():
+                return self._delete(effect)
+            case Evict():
+                return self._evict(effect)
+            case Launch():
+                return self._launch(effect)
+            case Terminate():
+                return self._terminate(effect)
+            case Observe():
+                return self._observe(effect)
+            case Publish() | TagInstance():
+                return None
+
+    def _held(self, ref: Ref) -> Any | None:
+        assert ref.uid, f"{ref} without a uid"
+        return self.view.find(ref)
+
+    def _patch(self, effect: Patch) -> Problem | None:
+        held = self._held(effect.ref)
+        if held is None:
+            return Problem(ProblemKind.NOT_FOUND)
+        if effect.resource_version not in {"", held.metadata.resource_version}:
+            return Problem(ProblemKind.CONFLICT)
+        before = msgspec.to_builtins(held)
+        after = merge(before, effect.body)
+        if effect.subresource != "status":
+            after["status"] = before.get("status", {})
+        elif after.get("metadata") != before.get("metadata"):
+            return Problem(ProblemKind.INVALID)
+        obj = msgspec.convert(after, KINDS[effect.ref.kind].type, strict=False)
+        if obj.is_deleting and not obj.metadata.finalizers and effect.ref.kind != "Pod":
+            self.drop(held)
+        elif obj != held:
+            self.put(obj)
+        return None
+
+    def _create(self, effect: Create) -> Problem | None:
+        if self.view.find(effect.ref) is not None:
+            return None
+        body = merge(
+            effect.body,
+            {
+                "metadata": {
+                    "name": effect.ref.name,
+                    "uid": f"uid-{effect.ref.name}-{self._version}",
+                    "creationTimestamp": self.moment.wall,
+                },
+                "status": None,
+            },
+        )
+        self.put(msgspec.convert(body, KINDS[effect.ref.kind].type, strict=False))
+        return None
+
+    def _delete(self, effect: Delete) -> Problem | None:
+        held = self._held(effect.ref)
+        if held is None:
+            return Problem(ProblemKind.NOT_FOUND)
+        if effect.ref.kind == "Pod":
+            grace_s = held.grace_s if effect.grace_s is None else effect.grace_s
+            self._end_pod(held, grace_s)
+            return None
+        if not held.metadata.finalizers:
+            self.drop(held)
+        elif not held.is_deleting:
+            self.change(held, metadata__deletion_timestamp=self.moment.wall)
+        return None
+
+    def _end_pod(self, pod: Any, grace_s: int) -> None:
+        gone_by = self.moment.wall + timedelta(seconds=grace_s)
+        if grace_s == 0:
+            self.drop(pod)
+        elif pod.gone_by is None or gone_by < pod.gone_by:
+            self.change(
+                pod,
+                metadata__deletion_timestamp=gone_by,
+                metadata__deletion_grace_period_seconds=grace_s,
+            )
+
+    def _evict(self, effect: Evict) -> Problem | None:
+        pod = self._held(effect.ref)
+        problem = self._refusal(pod)
+        if problem is None:
+            assert pod is not None
+            if not pod.is_deleting:
+                for budget in budgets_over(self.view, pod):
+                    allowed = budget.status.disruptions_allowed
+                    self.change(budget, status__disruptions_allowed=allowed - 1)
+                self._end_pod(pod, pod.grace_s)
+        self._answer(Asked.EVICTION, effect.ref.uid, True if problem is None else None, problem)
+        return problem
+
+    def _refusal(self, pod: Any | None) -> Problem | None:
+        if pod is None:
+            return Problem(ProblemKind.NOT_FOUND)
+        if self.eviction_problem is not None:
+            return self.eviction_problem
+        budgets = budgets_over(self.view, pod)
+        if len(budgets) > 1:
+            return Problem(ProblemKind.FAILED, "more than one budget", code=500)
+        if any(budget.status.disruptions_allowed <= 0 for budget in budgets):
+            return Problem(ProblemKind.TOO_MANY_REQUESTS, "would violate the budget", code=429)
+        return None
+
+    def _launch(self, effect: Launch) -> Problem | None:
+        token = effect.request.token
+        made = next((one for one in self.cloud.values() if one.token == token), None)
+        if made is None and self.launch_problems:
+            problem = self.launch_problems.pop(0)
+            self._answer(Asked.LAUNCH, token, None, problem)
+            return problem
+        if made is None:
+            made = builders.instance(
+                f"i-{len(self.cloud)}",
+                token=token,
+                machine_name=effect.request.machine,
+                launched_at=self.moment.wall,
+            )
+            self.cloud[made.provider_id] = made
+        if self.lost_launches:
+            self.lost_launches -= 1
+            problem = Problem(ProblemKind.UNKNOWN, "timeout")
+            self._answer(Asked.LAUNCH, token, None, problem)
+            return problem
+        self._answer(Asked.LAUNCH, token, made, None)
+        return None
+
+    def _terminate(self, effect: Terminate) -> Problem | None:
+        held = self.cloud.pop(effect.provider_id, None)
+        if held is not None:
+            self.cloud[effect.provider_id] = msgspec.structs.replace(
+                held, state=InstanceState.SHUTTING_DOWN
+            )
+        self._answer(Asked.TERMINATION, effect.provider_id, True, None)
+        return None
+
+    def _observe(self, effect: Observe) -> Problem | None:
+        result: Any = None
+        match effect.asked:
+            case Asked.INSTANCE:
+                result = self.cloud.get(effect.subject)
+            case Asked.INSTANCES:
+                result = tuple(one for one in self.cloud.values() if one.cluster == effect.subject)
+            case Asked.OBJECT:
+                assert effect.ref is not None
+                result = True if self.view.find(effect.ref) is not None else None
+            case _:
+                raise AssertionError(f"{effect.asked} has its own effect")
+        problem = Problem(ProblemKind.NOT_FOUND) if result is None else None
+        self._answer(effect.asked, effect.subject, result, problem)
+        return problem
+
+    def _answer(self, asked: Asked, subject: str, result: Any, problem: Problem | None) -> None:
+        self.view._answers[asked, subject] = Answer(self.moment, result, problem)
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """RFC 7396: null removes, objects merge, everything else replaces."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
