@@ -1,0 +1,133 @@
+"""``unmoor run``: the controller as a process, in a pod or on a laptop.
+
+Must not: assemble anything itself (``app.process``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from typing import Any
+
+import click
+
+from unmoor.app.cli.command import (
+    Command,
+    Failure,
+    cluster_options,
+    output_option,
+    print_json,
+)
+
+PORT = click.IntRange(0, 65535)
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "unmoor run --cluster-name shop",
+        "unmoor run --context kind --cloud simulated --cluster-name shop --log-format text",
+        "unmoor run --cluster-name shop --metrics-port 0 --health-port 0",
+    ),
+)
+@cluster_options
+@click.option(
+    "--cloud",
+    type=click.Choice(["none", "simulated"]),
+    default="none",
+    show_default=True,
+    help="Where machines come from. On a cluster whose machines belong to a provider that is not "
+    "configured, unmoor does nothing.",
+)
+@click.option(
+    "--cluster-name",
+    default="",
+    metavar="NAME",
+    help="Whose machines are ours: those annotated unmoor.dev/managed-by with this name. By "
+    "default aws.clusterName of the settings.",
+)
+@click.option(
+    "--namespace",
+    default="karpenter",
+    show_default=True,
+    help="Where the settings and the lease are.",
+)
+@click.option(
+    "--settings-name",
+    default="karpenter-global-settings",
+    show_default=True,
+    metavar="NAME",
+    help="The ConfigMap with the settings.",
+)
+@click.option(
+    "--address",
+    default="0.0.0.0",  # noqa: S104 - a kubelet and a Prometheus ask from outside
+    show_default=True,
+    help="Where to listen; :: for IPv6.",
+)
+@click.option(
+    "--metrics-port",
+    type=PORT,
+    default=8000,
+    show_default=True,
+    help="Serves /metrics. 0: a free port, which is printed.",
+)
+@click.option(
+    "--health-port",
+    type=PORT,
+    default=8081,
+    show_default=True,
+    help="Serves /healthz and /readyz. 0: a free port, which is printed.",
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+)
+@click.option(
+    "--log-format", type=click.Choice(["json", "text"]), default="json", show_default=True
+)
+@click.option(
+    "--no-leader-election",
+    is_flag=True,
+    help="Act without holding the lease. Only while nobody else does.",
+)
+@click.option(
+    "--identity",
+    default="",
+    metavar="NAME",
+    help="Our name in the lease, different for each instance; by default host name and process.",
+)
+@output_option
+def run(output: str, log_level: str, log_format: str, **chosen: Any) -> None:
+    """Run the controller until SIGTERM or SIGINT; a second one ends it at once.
+
+    Prints the served ports on stdout and logs to stderr.
+    """
+    from unmoor.app import logs, process, stopping, web  # noqa: PLC0415 - heavy
+
+    logs.configure(level=log_level, form=log_format)
+    options = process.RunOptions(
+        has_lease=not chosen.pop("no_leader_election"),
+        identity=chosen.pop("identity") or _identity(),
+        **chosen,
+    )
+
+    def tell(bound: web.Bound) -> None:
+        if output == "json":
+            print_json({"metrics_port": bound.metrics_port, "health_port": bound.health_port})
+        else:
+            click.echo(f"metrics on port {bound.metrics_port}, health on {bound.health_port}")
+
+    try:
+        asyncio.run(stopping.until_stopped(process.run(options, tell)))
+    except web.PortTaken as error:
+        raise Failure(str(error)) from None
+
+
+def _identity() -> str:
+    """In a pod the host name is the pod's: a restarted container takes its lease up again."""
+    host = socket.gethostname()
+    return host if "KUBERNETES_SERVICE_HOST" in os.environ else f"{host}-{os.getpid()}"

@@ -1,0 +1,158 @@
+"""``unmoor swarm``: does every rule hold in random clusters with random faults?
+
+Each seed is one world in virtual time; several processes share the seeds. Lines come in the order
+of the seeds and hold nothing that depends on this machine, so two runs can be compared as text.
+
+Must not: know what a world does (``sim.swarm``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unmoor.app.cli.command import Command, Failure, output_option, print_json
+
+if TYPE_CHECKING:
+    from unmoor.sim.swarm import SeedResult
+
+SEEDS_MAX = 1_000_000
+"""More seeds than this in one call is a slip of the finger."""
+AHEAD = 4
+"""Seeds handed out before their turn, for each process: results are held until they are told."""
+
+
+class Seeds(click.ParamType[range]):
+    """``A-B``, both included, or one number."""
+
+    name = "seeds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> range:
+        """Read a range."""
+        if isinstance(value, range):
+            return value
+        found = re.fullmatch(r"([0-9]{1,12})(?:-([0-9]{1,12}))?", value)
+        if found is None:
+            self.fail(f"{value!r} is no range of seeds: write it as 1-200, or 48", param, ctx)
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            self.fail(f"{value!r} is empty: write the smaller seed first", param, ctx)
+        if last - first >= SEEDS_MAX:
+            self.fail(f"{value!r} has more than {SEEDS_MAX} seeds: take fewer", param, ctx)
+        return range(first, last + 1)
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "unmoor swarm --seeds 1-200",
+        "unmoor swarm --seeds 48 --hours 4",
+        "unmoor swarm -j 8",
+    ),
+)
+@click.option(
+    "--seeds", type=Seeds(), default="1-20", show_default=True, metavar="A-B", help="Which worlds."
+)
+@click.option(
+    "--hours",
+    type=click.FloatRange(min=0, min_open=True),
+    default=2.0,
+    show_default=True,
+    help="Simulated hours of each world.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=None,
+    metavar="N",
+    help="Processes; as many as there are processors by default.",
+)
+@output_option
+def swarm(seeds: range, hours: float, jobs: int | None, output: str) -> None:
+    """Rehearse random clusters and faults in virtual time, and check every rule all the while.
+
+    A seed that breaks a rule prints its story and the command that replays it.
+    """
+    digest = hashlib.sha256()
+    failed: list[int] = []
+    for result in _results(seeds, hours, jobs or os.cpu_count() or 1):
+        digest.update(f"{result.seed} {result.trace_hash}\n".encode())
+        if not result.ok:
+            failed.append(result.seed)
+        if output == "json":
+            print_json(_as_json(result, hours))
+        else:
+            _tell(result, hours)
+    summary = f"{len(seeds)} seeds, {len(failed)} failed, trace {digest.hexdigest()[:16]}"
+    if output == "json":
+        print_json({"seeds": len(seeds), "failed": failed, "trace_hash": digest.hexdigest()})
+    else:
+        click.echo(summary)
+    if failed:
+        named = ", ".join(str(seed) for seed in failed)
+        raise Failure(f"seeds that broke a rule: {named}; each story above ends with its replay")
+
+
+def _results(seeds: range, hours: float, jobs: int) -> Iterator[SeedResult]:
+    """The results in the order of the seeds."""
+    from unmoor.sim.swarm import run_seed  # noqa: PLC0415 - the overview does not need it
+
+    processes = min(jobs, len(seeds))
+    if processes == 1:
+        yield from (run_seed(seed, hours) for seed in seeds)
+        return
+    with _workers(processes) as pool:
+        waiting: list[Future[SeedResult]] = []
+        for seed in seeds:
+            waiting.append(pool.submit(run_seed, seed, hours))
+            if len(waiting) >= processes * AHEAD:
+                yield waiting.pop(0).result()
+        yield from (future.result() for future in waiting)
+
+
+@contextmanager
+def _workers(processes: int) -> Iterator[Executor]:
+    """A pool that does not finish what nobody waits for any more."""
+    pool = ProcessPoolExecutor(processes)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _tell(result: SeedResult, hours: float) -> None:
+    click.echo(result.summary)
+    if not result.ok:
+        for line in _lines(result, hours):
+            click.echo(line)
+
+
+def _lines(result: SeedResult, hours: float) -> Iterable[str]:
+    yield from result.story.splitlines()
+    yield f"replay: {_replay(result, hours)}"
+
+
+def _replay(result: SeedResult, hours: float) -> str:
+    return f"unmoor swarm --seeds {result.seed} --hours {hours:g}"
+
+
+def _as_json(result: SeedResult, hours: float) -> dict[str, object]:
+    told: dict[str, object] = {
+        "seed": result.seed,
+        "ok": result.ok,
+        "summary": result.summary,
+        "trace_hash": result.trace_hash,
+    }
+    if not result.ok:
+        told |= {"story": result.story, "replay": _replay(result, hours)}
+    return told

@@ -1,0 +1,227 @@
+"""What a log line looks like, and which lines the controller writes.
+
+A line is a constant message and fields; as JSON it is one object a line, as text it is for people.
+The lines come from the records of steps (spec 10.3): what was done at Info, what is waited for at
+Debug, what failed at Warning or Error. The same refusal about the same object is told once a day
+(spec 10.4, change monitor) unless it changes. A step that crashes tells its whole story.
+
+Must not: decide, or write a secret: effects carry none, and object bodies are not logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
+from typing import Any, TextIO
+
+import msgspec
+import structlog
+
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Create,
+    Delete,
+    Evict,
+    Launch,
+    Observe,
+    Patch,
+    Publish,
+    TagInstance,
+    Terminate,
+)
+from unmoor.model import names
+from unmoor.model.kinds import Resource
+from unmoor.model.observation import ProblemKind
+from unmoor.policy.verdict import Verdict
+from unmoor.runtime.story import Outcome, Record, Story, describe, tell
+
+SAME_AGAIN_S = 24 * 3600.0
+"""The same refusal about the same object is not told again within this time."""
+TOLD_MAX = 20_000
+"""Refusals that are remembered as told."""
+LEVELS = ("debug", "info", "warning", "error")
+
+Fields = dict[str, Any]
+Line = tuple[str, str, Fields]
+"""Level, message, fields."""
+
+
+def configure(*, level: str, form: str, stream: TextIO | None = None) -> None:
+    """Set up structlog for this process. ``form``: "json" or "text"."""
+    shared: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: Any = _as_json if form == "json" else _as_text
+    structlog.configure(
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def _as_json(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
+    line = {
+        "level": event.pop("level"),
+        "time": event.pop("time"),
+        "message": event.pop("event"),
+        **event,
+    }
+    return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+def _as_text(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
+    head = f"{event.pop('time')} {event.pop('level'):<7} {event.pop('event')}"
+    story = event.pop("story", "")
+    fields = " ".join(f"{key}={_quoted(value)}" for key, value in event.items())
+    return "\n".join(part for part in (f"{head}  {fields}".rstrip(), story) if part)
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return f'"{text}"' if " " in text or not text else text
+
+
+class LogObserver:
+    """Writes the lines of every step. ``story``: where a crashed step's past is kept."""
+
+    def __init__(self) -> None:
+        """Write through structlog as it is configured."""
+        self.story: Story | None = None
+        self._log = structlog.get_logger()
+        self._told: OrderedDict[tuple[object, ...], tuple[str, float]] = OrderedDict()
+
+    def __call__(self, record: Record) -> None:
+        """Write what one step did, met and said."""
+        if record.crash:
+            self._crashed(record)
+            return
+        for outcome in record.outcomes:
+            line = line_of(outcome)
+            if line is not None:
+                level, message, fields = line
+                self._write(level, message, {**fields, "controller": record.reconciler})
+        for verdict in record.step.verdicts:
+            if self._is_news(verdict, record.moment.mono):
+                self._write(*said_by(verdict), record.reconciler)
+
+    def report(self, resource: Resource[Any], problem: str) -> None:
+        """Write what an informer met."""
+        self._log.warning("watch interrupted", kind=resource.kind, error=problem)
+
+    def _write(self, level: str, message: str, fields: Fields, controller: str = "") -> None:
+        write: Callable[..., None] = getattr(self._log, level)
+        write(message, **fields, **({"controller": controller} if controller else {}))
+
+    def _crashed(self, record: Record) -> None:
+        past = (record,) if self.story is None else self.story.of(record.reconciler, record.key)
+        self._log.error(
+            "step crashed, please report it with its story",
+            controller=record.reconciler,
+            key=str(record.key),
+            error=record.crash.strip().splitlines()[-1],
+            story=tell(past),
+        )
+
+    def _is_news(self, verdict: Verdict, now_s: float) -> bool:
+        about = (verdict.subject, verdict.method, verdict.reason)
+        words, told_s = self._told.get(about, ("", 0.0))
+        if words == verdict.message and now_s - told_s < SAME_AGAIN_S:
+            return False
+        self._told[about] = (verdict.message, now_s)
+        self._told.move_to_end(about)
+        if len(self._told) > TOLD_MAX:
+            self._told.popitem(last=False)
+        return True
+
+
+def said_by(verdict: Verdict) -> Line:
+    """The line of a verdict: waiting is for Debug, warnings and decisions are for everybody."""
+    level = "debug" if verdict.is_refusal and not verdict.is_warning else "info"
+    message = "waiting" if verdict.is_refusal else "decided"
+    fields = {
+        verdict.subject.kind.lower(): _name(verdict.subject),
+        "method": str(verdict.method),
+        "reason": str(verdict.reason),
+        "because": verdict.message,
+    }
+    return level, message, fields
+
+
+def line_of(outcome: Outcome) -> Line | None:
+    """The line of an effect, None for what is not worth one."""
+    effect = outcome.effect
+    if outcome.problem is not None:
+        return _failed(outcome)
+    match effect:
+        case Patch():
+            return _patched(effect)
+        case Create():
+            return "info", f"created {effect.ref.kind.lower()}", _about(effect, effect.ref)
+        case Delete():
+            return "info", f"deleted {effect.ref.kind.lower()}", _about(effect, effect.ref)
+        case Evict():
+            return "info", "evicted pod", _about(effect, effect.ref)
+        case Launch():
+            fields = {"token": effect.request.token, **_about(effect, effect.machine)}
+            return "info", "launched machine", fields
+        case Terminate():
+            return (
+                "info",
+                "terminated instance",
+                {
+                    "provider-id": effect.provider_id,
+                    **(_about(effect, effect.machine) if effect.machine else _why(effect)),
+                },
+            )
+        case TagInstance():
+            return "debug", "tagged instance", {"provider-id": effect.provider_id}
+        case Observe() | Publish():
+            return None
+
+
+def _patched(effect: Patch) -> Line:
+    kind, about = effect.ref.kind.lower(), _about(effect, effect.ref)
+    spec, meta = effect.body.get("spec") or {}, effect.body.get("metadata") or {}
+    if "unschedulable" in spec:
+        verb = "cordoned" if spec["unschedulable"] else "uncordoned"
+        return "info", f"{verb} {kind}", about
+    if "finalizers" in meta and names.TERMINATION_FINALIZER not in meta["finalizers"]:
+        return "info", f"released {kind}", about
+    if effect.subresource == "status":
+        return "debug", f"updated status of {kind}", about
+    return "debug", f"patched {kind}", about
+
+
+def _failed(outcome: Outcome) -> Line | None:
+    effect, problem = outcome.effect, outcome.problem
+    assert problem is not None
+    if isinstance(effect, Publish):
+        return None
+    fields = {"effect": describe(effect), "problem": str(problem.kind), "error": problem.message}
+    match problem.kind:
+        case ProblemKind.TOO_MANY_REQUESTS if isinstance(effect, Evict):
+            return "debug", "eviction must wait", fields
+        case ProblemKind.NOT_FOUND | ProblemKind.CONFLICT:
+            return "debug", "somebody else was first", fields
+        case ProblemKind.UNKNOWN:
+            return "warning", "effect without an answer", fields
+        case _:
+            message = "eviction failed" if isinstance(effect, Evict) else "effect failed"
+            return "error", message, fields
+
+
+def _about(effect: AnyEffect, ref: Any) -> Fields:
+    return {ref.kind.lower(): _name(ref), **_why(effect)}
+
+
+def _why(effect: AnyEffect) -> Fields:
+    return {"why": effect.why} if effect.why else {}
+
+
+def _name(ref: Any) -> str:
+    return f"{ref.namespace}/{ref.name}" if ref.namespace else str(ref.name)

@@ -1,0 +1,178 @@
+"""One ``unmoor run``, assembled: ports, controller, servers, log, metrics, systemd.
+
+Must not: decide. What is wired here is decided in ``lifecycle`` and run by ``runtime``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Any, Literal
+
+import msgspec
+import structlog
+
+from unmoor import __version__
+from unmoor.app.cluster import check_served, connected
+from unmoor.app.logs import LogObserver
+from unmoor.app.metered import MeteredCloud
+from unmoor.app.metrics import Metrics
+from unmoor.app.web import Answers, Bound, serving
+from unmoor.cloud.simulated import SimulatedCloud
+from unmoor.host.systemd import Notifier
+from unmoor.kube.events import EventRecorder
+from unmoor.model import kinds, settings
+from unmoor.model.kinds import Resource
+from unmoor.model.settings import Settings
+from unmoor.runtime.clock import SystemClock
+from unmoor.runtime.controller import Controller, Options, Ports
+from unmoor.runtime.executor import ThreadExecutor
+from unmoor.runtime.leader import LeaseTimes
+from unmoor.runtime.ports import Api, ApiError, Clock, Cloud
+from unmoor.runtime.reconcilers import RECONCILERS
+
+NEEDED: tuple[Resource[Any], ...] = (kinds.PROVISIONERS, kinds.MACHINES, kinds.DISRUPTIONS)
+"""What ``unmoor crds`` prints and no API server has by itself."""
+NOT_FOUND = 404
+
+log = structlog.get_logger()
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person chose on the command line of ``unmoor run``."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    cloud: Literal["none", "simulated"] = "none"
+    cluster_name: str = ""
+    namespace: str = "karpenter"
+    settings_name: str = settings.CONFIG_MAP_NAME
+    identity: str = "unmoor"
+    has_lease: bool = True
+    address: str = "0.0.0.0"  # noqa: S104 - a kubelet and a Prometheus ask from outside
+    metrics_port: int = 8000
+    health_port: int = 8081
+
+
+async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
+    """Run until cancelled. ``on_bound`` hears which ports are served."""
+    clock, notifier = SystemClock(), Notifier()
+    metrics, written = Metrics(clock), LogObserver()
+    async with connected(options.kubeconfig, options.context, clock) as api:
+        await check_served(api, _needed(options))
+        read = await _settings(api, options)
+        recorder = EventRecorder(api, clock, instance=options.identity)
+        controller = Controller(
+            Ports(
+                api=api,
+                clock=clock,
+                executor=ThreadExecutor(),
+                recorder=recorder,
+                cloud=_cloud(options, api, metrics, clock),
+                jitter=Random().random,
+            ),
+            Options(
+                identity=options.identity,
+                namespace=options.namespace,
+                settings_name=options.settings_name,
+                cluster=options.cluster_name,
+                lease=_lease(read) if options.has_lease else None,
+                settings=read,
+            ),
+            observers=(written, metrics),
+            report=written.report,
+        )
+        written.story = controller.story
+        _greet(options, controller)
+        scrapes = ThreadExecutor("unmoor-metrics")
+        answers = Answers(lambda: _not_ready(controller), lambda: metrics.scrape(scrapes))
+        async with serving(
+            answers,
+            address=options.address,
+            metrics_port=options.metrics_port,
+            health_port=options.health_port,
+        ) as bound:
+            on_bound(bound)
+            await _work(controller, recorder, notifier, clock)
+
+
+async def _work(
+    controller: Controller, recorder: EventRecorder, notifier: Notifier, clock: Clock
+) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(recorder.run())
+            tasks.create_task(_announce(controller, notifier))
+            tasks.create_task(notifier.keep_alive(clock))
+            await controller.run(RECONCILERS)
+    finally:
+        notifier.stopping()
+        log.info("stopped")
+
+
+async def _announce(controller: Controller, notifier: Notifier) -> None:
+    await controller.informer.wait_synced()
+    log.info("ready")
+    notifier.ready()
+    notifier.status("watching the cluster")
+
+
+def _greet(options: RunOptions, controller: Controller) -> None:
+    cluster = controller.store.identity.cluster
+    log.info(
+        "starting",
+        version=__version__,
+        cluster=cluster,
+        cloud=options.cloud,
+        identity=options.identity,
+        lease=f"{options.namespace}/unmoor" if options.has_lease else "none",
+    )
+    if not cluster:
+        log.warning(
+            "no cluster name, so no machine is ours",
+            remedy="give --cluster-name, or set aws.clusterName in the settings",
+        )
+    if options.cloud == "none":
+        log.warning(
+            "no cloud provider, so no machine is ours", remedy="start with --cloud simulated"
+        )
+
+
+def _not_ready(controller: Controller) -> str:
+    return "" if controller.is_ready else "waiting for the first list of every kind"
+
+
+def _needed(options: RunOptions) -> tuple[Resource[Any], ...]:
+    return (*NEEDED, kinds.INSTANCES) if options.cloud == "simulated" else NEEDED
+
+
+def _cloud(options: RunOptions, api: Api, metrics: Metrics, clock: Clock) -> Cloud | None:
+    if options.cloud == "none":
+        return None
+    return MeteredCloud(SimulatedCloud(api), metrics, clock)
+
+
+def _lease(read: Settings) -> LeaseTimes:
+    cadence = read.cadence
+    return LeaseTimes(
+        duration_s=cadence.lease_duration_s,
+        renew_deadline_s=cadence.lease_renew_limit_s,
+        retry_s=cadence.lease_retry_s,
+    )
+
+
+async def _settings(api: Api, options: RunOptions) -> Settings:
+    """The settings as they are at the start; the controller follows them from then on."""
+    ref = kinds.CONFIG_MAPS.ref(options.settings_name, options.namespace)
+    try:
+        body = await api.get(ref)
+    except ApiError as error:
+        if error.code != NOT_FOUND:
+            raise
+        log.info("no settings, defaults apply", configmap=f"{ref.namespace}/{ref.name}")
+        return Settings()
+    read, errors = settings.read(body.get("data") or {})
+    for problem in errors:
+        log.error("setting refused", error=str(problem))
+    return read
