@@ -1,0 +1,116 @@
+"""What the doors beside the main one do: binding, scale, and a namespace's finalize.
+
+Must not: hold the status door, which is a write like any other (``update``), nor evictions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unmoor.model.base import JSON, Key
+from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.storage import Store, Table
+from unmoor.sim.apiserver.update import Write
+
+
+def bind(store: Store, key: Key, body: JSON, *, dry_run: bool = False) -> JSON:
+    """POST pods/binding: put a pod on a node, which need not exist."""
+    meta, target = body.get("metadata") or {}, body.get("target") or {}
+    if meta.get("name") != key[1]:
+        raise status.bad_request("name in URL does not match name in Binding object")
+    if target.get("kind", "") not in {"", "Node"}:
+        cause = status.unsupported("target.kind", target["kind"], ("Node", "<empty>"))
+        raise status.failure(500, "", str(cause))
+    if not target.get("name"):
+        raise status.failure(500, "", str(status.required("target.name")))
+    table = store.tables["Pod"]
+    pod = table.objects.get(key)
+    if pod is None:
+        raise status.not_found(table.resource, key[1])
+    _refuse(table, key, pod, meta)
+    now = store.now()
+    found = pod.get("status") or {}
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    conditions = [one for one in found.get("conditions") or () if one["type"] != "PodScheduled"]
+    new_meta = dict(pod["metadata"])
+    if meta.get("annotations"):
+        new_meta["annotations"] = {**(new_meta.get("annotations") or {}), **meta["annotations"]}
+    new = {
+        **pod,
+        "metadata": new_meta,
+        "spec": {**pod["spec"], "nodeName": target["name"]},
+        "status": {**found, "conditions": [*conditions, scheduled]},
+    }
+    if not dry_run:
+        store.put(table, key, new)
+    return status.success(201)
+
+
+def _refuse(table: Table, key: Key, pod: JSON, meta: JSON) -> None:
+    name = key[1]
+    if meta.get("uid") and meta["uid"] != pod["metadata"]["uid"]:
+        text = (
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
+            f"{pod['metadata']['uid']}"
+        )
+        raise status.conflict(table.resource, name, text)
+    if "deletionTimestamp" in pod["metadata"]:
+        text = f"pod {name} is being deleted, cannot be assigned to a host"
+        raise status.not_bindable(name, text)
+    if pod["spec"].get("nodeName"):
+        text = f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+        raise status.not_bindable(name, text)
+    if pod["spec"].get("schedulingGates"):
+        raise status.not_bindable(name, f"pod {name} has non-empty .spec.schedulingGates")
+
+
+def scale_of(obj: JSON) -> JSON:
+    """The Scale of a workload (API reference: autoscaling/v1 Scale)."""
+    meta, spec, found = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
+    fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    wanted: dict[str, str] = (spec.get("selector") or {}).get("matchLabels") or {}
+    selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {field: meta[field] for field in fields if field in meta},
+        "spec": {"replicas": spec.get("replicas", 1)},
+        "status": {"replicas": found.get("replicas", 0), "selector": selector},
+    }
+
+
+def write_scale(write: Write, wanted: JSON) -> JSON:
+    """Take the number of replicas over into the workload."""
+    resource, name = write.table.resource, write.key[1]
+    meta = wanted.get("metadata") or {}
+    old = write.old
+    version = meta.get("resourceVersion")
+    if version and version != old["metadata"]["resourceVersion"]:
+        raise status.conflict(resource, name)
+    replicas: Any = (wanted.get("spec") or {}).get("replicas", 0)
+    if not isinstance(replicas, int) or replicas < 0:
+        cause = status.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise status.invalid(resource, name, cause)
+    if replicas == old["spec"].get("replicas", 1):
+        return scale_of(old)
+    return scale_of(write.apply({**old, "spec": {**old["spec"], "replicas": replicas}}))
+
+
+def finalize(store: Store, key: Key, body: JSON) -> JSON:
+    """PUT namespaces/finalize: who has emptied a namespace lets it go."""
+    table = store.tables["Namespace"]
+    old = Write(store, table, key).old
+    spec = {**(old.get("spec") or {}), "finalizers": (body.get("spec") or {}).get("finalizers")}
+    if not spec["finalizers"]:
+        del spec["finalizers"]
+    new = {**old, "metadata": dict(old["metadata"]), "spec": spec}
+    is_over = "deletionTimestamp" in old["metadata"] and not old["metadata"].get("finalizers")
+    if is_over and "finalizers" not in spec:
+        store.remove(table, key)
+        return new
+    return store.put(table, key, new)

@@ -1,0 +1,269 @@
+"""What becomes of a write to an existing object: which parts of it count, and whether it may be.
+
+PUT and PATCH end here with the object as the client wants it; what may not change is put back or
+refused, as the real server does. A write that changes nothing is no write: no version, no event.
+
+Must not: know how the wanted object was arrived at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from unmoor.model.base import JSON, Key
+from unmoor.runtime.ports import ApiError
+from unmoor.sim.apiserver import checks, status
+from unmoor.sim.apiserver.patch import is_same
+from unmoor.sim.apiserver.status import Cause
+from unmoor.sim.apiserver.storage import Store, Table
+
+Verb: TypeAlias = Literal["update", "patch"]
+
+_MAPS_AND_LISTS = ("labels", "annotations", "finalizers", "ownerReferences")
+_SERVER_OWNED = ("creationTimestamp", "generation", "selfLink", "managedFields")
+_POD_LIST_RULE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,"
+    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
+    "to 1 if it was previously negative)"
+)
+
+
+class Write:
+    """One write: where it goes, what stands there, and through which door it comes."""
+
+    __slots__ = ("dry_run", "key", "old", "store", "subresource", "table", "verb")
+
+    def __init__(self, store: Store, table: Table, key: Key, verb: Verb = "update") -> None:
+        """Look up what is there now; raises NotFound when there is nothing."""
+        self.store = store
+        self.table = table
+        self.key = key
+        self.verb: Verb = verb
+        self.subresource = ""
+        self.dry_run = False
+        old = table.objects.get(key)
+        if old is None:
+            raise status.not_found(table.resource, key[1])
+        self.old: JSON = old
+
+    def apply(self, wanted: JSON) -> JSON:
+        """Carry it out, and return the object as it is afterwards."""
+        old, table = self.old, self.table
+        if wanted is old:
+            return old
+        meta = self._metadata(wanted.get("metadata"))
+        new = self._parts(wanted, meta)
+        causes = [] if new["metadata"] is old["metadata"] else self._metadata_causes(meta)
+        if self._same(new):
+            if causes:
+                raise status.invalid(table.resource, self.key[1], *causes)
+            return old
+        problem = checks.quantity_problem(table.resource, new)
+        if problem:
+            raise self._undecodable(problem)
+        causes += checks.spec_causes(table.resource, new)
+        if table.schema is not None:
+            causes += table.schema(new)
+        causes += self._immutable_causes(new)
+        if causes:
+            raise status.invalid(table.resource, self.key[1], *causes)
+        return self._commit(new)
+
+    # ------------------------------------------------------------------------------------ metadata
+
+    def _metadata(self, wanted: JSON | None) -> JSON:
+        """The metadata after this write: what the client may say, and what only the server says."""
+        old: JSON = self.old["metadata"]
+        if wanted is old:
+            return old
+        wanted = wanted or {}
+        self._hold_identity(wanted, old)
+        problem = checks.type_problem(wanted)
+        if problem:
+            raise self._undecodable(f"json: cannot unmarshal value into Go struct field {problem}")
+        meta = {field: value for field, value in wanted.items() if value is not None}
+        owned = ("name", "namespace", "resourceVersion", *_SERVER_OWNED)
+        _put_back(owned if self._has_other_uid(meta, old) else ("uid", *owned), meta, old)
+        for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+            if field in old and field not in meta:
+                meta[field] = old[field]
+        for field in _MAPS_AND_LISTS:
+            if field in meta and not meta[field]:
+                del meta[field]
+        if self.subresource == "status":
+            rules = self.table.rules
+            _put_back(_MAPS_AND_LISTS if rules.is_custom else rules.unwritten, meta, old)
+        return meta
+
+    def _hold_identity(self, wanted: JSON, old: JSON) -> None:
+        """Raise when the object is another, or another version, than the client thinks."""
+        name = self.key[1]
+        if wanted.get("name", name) != name:
+            text = f"the name of the object ({wanted['name']}) does not match the name on the URL"
+            raise status.bad_request(f"{text} ({name})")
+        if wanted.get("namespace", self.key[0]) != self.key[0]:
+            text = "the namespace of the provided object does not match the namespace sent on the"
+            raise status.bad_request(f"{text} request")
+        version = wanted.get("resourceVersion") or ""
+        if version and version != old["resourceVersion"]:
+            raise status.conflict(self.table.resource, name)
+
+    def _undecodable(self, problem: str) -> ApiError:
+        """What the wanted object is told when it cannot be one of its kind."""
+        if self.verb == "patch":
+            return status.unusable_patch(problem)
+        kind, version = self.table.resource.kind, self.table.resource.version
+        text = f'{kind} in version "{version}" cannot be handled as a {kind}: {problem}'
+        return status.bad_request(text)
+
+    def _has_other_uid(self, meta: JSON, old: JSON) -> bool:
+        if not meta.get("uid") or meta["uid"] == old["uid"]:
+            return False
+        if self.verb == "patch":
+            return True  # A patched uid is an edit of an immutable field: told with the causes.
+        text = (
+            f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
+            f"{old['uid']}"
+        )
+        raise status.conflict(self.table.resource, self.key[1], text)
+
+    def _metadata_causes(self, meta: JSON) -> list[Cause]:
+        old = self.old["metadata"]
+        causes = [
+            status.bad_value(f"metadata.{field}", meta[field], "field is immutable")
+            for field in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
+            if field in meta and meta[field] != old.get(field)
+        ]
+        if "deletionTimestamp" in old:
+            known = old.get("finalizers") or ()
+            added = [one for one in meta.get("finalizers") or () if one not in known]
+            if added:
+                listed = ", ".join(f'"{one}"' for one in added)
+                text = (
+                    "no new finalizers can be added if the object is being deleted, found new "
+                    f"finalizers []string{{{listed}}}"
+                )
+                causes.append(status.forbidden_field("metadata.finalizers", text))
+        rules = self.table.rules
+        causes += checks.metadata_causes(self.table.resource, meta, rules.is_custom)
+        return causes
+
+    # --------------------------------------------------------------------------------- other parts
+
+    def _parts(self, wanted: JSON, meta: JSON) -> JSON:
+        """The object after this write, from the parts that this door may write."""
+        old, resource = self.old, self.table.resource
+        if self.subresource == "status":
+            new = {**old, "metadata": meta}
+            if "status" in wanted:
+                new["status"] = wanted["status"]
+            else:
+                new.pop("status", None)
+            return new
+        new = {**wanted, "metadata": meta}
+        new["apiVersion"] = resource.api_version
+        new["kind"] = resource.kind
+        if self.table.rules.has_status:
+            if "status" in old:
+                new["status"] = old["status"]
+            else:
+                new.pop("status", None)
+        if resource.kind == "Node":
+            new["spec"] = _without_zeroes(new.get("spec") or {})
+        elif resource.kind == "Pod" and new.get("spec") is not old.get("spec"):
+            new["spec"] = self._with_kept_tolerations(new.get("spec") or {})
+        return new
+
+    def _with_kept_tolerations(self, spec: JSON) -> JSON:
+        """Tolerations that admission has added come back by themselves."""
+        before = self.old["spec"].get("tolerations") or []
+        now = spec.get("tolerations") or []
+        lost = [one for one in before if one not in now and one.get("tolerationSeconds") == 300]  # noqa: PLR2004
+        return {**spec, "tolerations": [*now, *lost]} if lost else spec
+
+    def _same(self, new: JSON) -> bool:
+        old = self.old
+        if len(new) != len(old):
+            return False
+        return all(
+            name in old and (value is old[name] or is_same(old[name], value))
+            for name, value in new.items()
+        )
+
+    def _immutable_causes(self, new: JSON) -> list[Cause]:
+        if self.table.resource.kind != "Pod" or new["spec"] is self.old["spec"]:
+            return []
+        if _comparable(self.old["spec"]) != _comparable(new["spec"]):
+            return [status.forbidden_field("spec", _POD_LIST_RULE)]
+        before = self.old["spec"].get("tolerations") or []
+        if any(one not in (new["spec"].get("tolerations") or []) for one in before):
+            return [status.forbidden_field("spec", _POD_LIST_RULE)]
+        return []
+
+    def _spec_changed(self, new: JSON) -> bool:
+        old = self.old
+        if not self.table.rules.is_custom:
+            return not is_same(old.get("spec"), new.get("spec"))
+        skipped = {"metadata", "status"} if self.table.rules.has_status else {"metadata"}
+        names = {**old, **new}.keys() - skipped
+        return any(not is_same(old.get(name), new.get(name)) for name in names)
+
+    # ------------------------------------------------------------------------------------- the end
+
+    def _commit(self, new: JSON) -> JSON:
+        meta = dict(new["metadata"])
+        new["metadata"] = meta
+        counts = self.table.rules.has_generation and self.subresource != "status"
+        if counts and self._spec_changed(new):
+            meta["generation"] = self.old["metadata"].get("generation", 0) + 1
+        if self.dry_run:
+            return new
+        if self._is_over(meta):
+            self.store.remove(self.table, self.key)
+            return new
+        return self.store.put(self.table, self.key, new)
+
+    def _is_over(self, meta: JSON) -> bool:
+        """True when this write takes the last finalizer off an object that waits for just that."""
+        old = self.old["metadata"]
+        return (
+            "deletionTimestamp" in old
+            and not meta.get("finalizers")
+            and not old.get("deletionGracePeriodSeconds")
+            and self.table.resource.kind != "Namespace"
+        )
+
+
+def _put_back(fields: Iterable[str], meta: JSON, old: JSON) -> None:
+    """Give fields the value that they had."""
+    for field in fields:
+        if field in old:
+            meta[field] = old[field]
+        else:
+            meta.pop(field, None)
+
+
+def _without_zeroes(spec: JSON) -> JSON:
+    """The real server leaves out ``unschedulable: false`` and empty lists of a node."""
+    if spec.get("unschedulable") is False or spec.get("taints") == []:
+        return {name: value for name, value in spec.items() if value not in (False, [])}
+    return spec
+
+
+def _comparable(spec: JSON) -> JSON:
+    """A pod's spec without what may be edited."""
+    kept = {
+        name: value
+        for name, value in spec.items()
+        if name not in {"tolerations", "activeDeadlineSeconds", "containers", "initContainers"}
+    }
+    if kept.get("terminationGracePeriodSeconds", 0) < 0:
+        kept["terminationGracePeriodSeconds"] = 1
+    for group in ("containers", "initContainers"):
+        kept[group] = [
+            {name: value for name, value in one.items() if name != "image"}
+            for one in spec.get(group) or ()
+        ]
+    return kept

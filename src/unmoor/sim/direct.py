@@ -1,0 +1,157 @@
+"""The direct face of the embedded API server: the ``Api`` port without a wire.
+
+Decodes as the production client does, from raw JSON to the kind's struct, once for each version of
+an object however many read it. Never yields to other tasks unless a watch has nothing to tell: a
+wrapper at the port adds latency and faults where a rehearsal wants them.
+
+Must not: be a shortcut; what the HTTP face cannot do, this one cannot do either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from unmoor.model.base import JSON, Ref
+from unmoor.model.kinds import Resource
+from unmoor.runtime.ports import (
+    ALL,
+    Bookmark,
+    Broken,
+    Change,
+    DeleteOptions,
+    Page,
+    PatchType,
+    Query,
+    WatchEvent,
+)
+from unmoor.sim.apiserver.server import Server
+from unmoor.sim.apiserver.watch import Watch
+
+T = TypeVar("T")
+
+CACHE_LIMIT_OBJECTS = 200_000
+"""Decoded objects that are remembered for each type; then all are forgotten."""
+
+_NO_OPTIONS = DeleteOptions()
+
+
+class Decoder:
+    """Raw JSON to structs, remembered by type and uid for the latest version seen."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._known: dict[Any, dict[str, tuple[str, Any]]] = {}
+
+    def decode(self, resource: Resource[T], obj: JSON) -> T | Broken:
+        """The object as ``resource.type``, or why it cannot be read as such."""
+        wanted: Any = resource.type
+        if wanted == _RAW:
+            return cast("T", obj)
+        meta = obj["metadata"]
+        known = self._known.setdefault(wanted, {})
+        uid, version = meta["uid"], meta["resourceVersion"]
+        found = known.get(uid)
+        if found is not None and found[0] == version:
+            return cast("T | Broken", found[1])
+        try:
+            decoded: T | Broken = msgspec.convert(obj, wanted)
+        except msgspec.ValidationError as error:
+            ref = resource.ref(meta["name"], meta.get("namespace", ""), uid)
+            decoded = Broken(ref, version, str(error))
+        if len(known) >= CACHE_LIMIT_OBJECTS:
+            known.clear()
+        known[uid] = (version, decoded)
+        return decoded
+
+
+_RAW = dict[str, Any]
+
+
+class DirectApi:
+    """The ``Api`` port on a server in the same process."""
+
+    def __init__(self, server: Server, decoder: Decoder | None = None) -> None:
+        """Several faces of one server may share a decoder."""
+        self._server = server
+        self._decoder = decoder or Decoder()
+
+    async def list(
+        self, resource: Resource[T], query: Query = ALL, *, limit: int = 0, after: str = ""
+    ) -> Page[T]:
+        """One page of a list."""
+        listing = self._server.list(resource, query, limit=limit, after=after)
+        items: list[T] = []
+        broken: list[Broken] = []
+        for obj in listing.items:
+            decoded = self._decoder.decode(resource, obj)
+            if isinstance(decoded, Broken):
+                broken.append(decoded)
+            else:
+                items.append(decoded)
+        return Page(tuple(items), tuple(broken), listing.resource_version, listing.next)
+
+    async def watch(
+        self, resource: Resource[T], query: Query = ALL, *, since: str
+    ) -> AsyncIterator[WatchEvent[T]]:
+        """Changes after a version, for as long as the server keeps the watch open."""
+        watch = self._server.watch(resource, query, since=since)
+        decode = self._decoder.decode
+        try:
+            while True:
+                told = watch.next()
+                if told is not None:
+                    decoded = decode(resource, told[1])
+                    yield decoded if isinstance(decoded, Broken) else Change(told[0], decoded)
+                elif watch.take_bookmark():
+                    yield Bookmark(str(watch.seen))
+                elif watch.is_open:
+                    await _ready(watch)
+                else:
+                    return
+        finally:
+            watch.is_open = False
+
+    async def get(self, ref: Ref) -> JSON:
+        """One object as it is now."""
+        return self._server.get(ref)
+
+    async def create(
+        self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
+    ) -> JSON:
+        """POST."""
+        return self._server.create(ref, body, subresource=subresource, dry_run=dry_run)
+
+    async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
+        """PUT."""
+        return self._server.replace(ref, body, subresource=subresource)
+
+    async def patch(
+        self,
+        ref: Ref,
+        body: Any,
+        *,
+        how: PatchType = "merge",
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> JSON:
+        """PATCH."""
+        return self._server.patch(ref, body, how=how, subresource=subresource, dry_run=dry_run)
+
+    async def delete(self, ref: Ref, options: DeleteOptions = _NO_OPTIONS) -> JSON:
+        """DELETE."""
+        return self._server.delete(ref, options)
+
+
+async def _ready(watch: Watch) -> None:
+    future = asyncio.get_running_loop().create_future()
+
+    def wake() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    watch.when_ready(wake)
+    await future
