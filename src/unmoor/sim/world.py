@@ -1,0 +1,194 @@
+"""A simulated cluster in virtual time, with its cast, its cloud and unmoor itself.
+
+One API server, one clock, one set of dice: everything that happens follows from the seed. The cast
+(kubelets, machines, scheduler, workload controllers) speaks to the server directly; unmoor speaks
+through its own API and cloud ports, which a world's maker may put faults or witnesses in front of.
+
+Must not: import any adapter. The cloud is handed in by whoever makes a world.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from unmoor.model.instance import InstanceType
+from unmoor.runtime.controller import Controller, Options, Ports
+from unmoor.runtime.loop import InlineExecutor
+from unmoor.runtime.ports import Api, Cloud
+from unmoor.runtime.reconciler import Reconciler
+from unmoor.runtime.reconcilers import RECONCILERS
+from unmoor.runtime.recorder import EventRecorder
+from unmoor.runtime.story import Observer
+from unmoor.sim.actors.actor import Actor, Stage
+from unmoor.sim.actors.budgets import Budgets
+from unmoor.sim.actors.daemonsets import DaemonSets
+from unmoor.sim.actors.deployments import Deployments
+from unmoor.sim.actors.garbage import GarbageCollector
+from unmoor.sim.actors.jobs import Jobs
+from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays
+from unmoor.sim.actors.machines import MachineDelays, Machines
+from unmoor.sim.actors.nodelife import NodeLife
+from unmoor.sim.actors.scheduler import Scheduler
+from unmoor.sim.actors.statefulsets import StatefulSets
+from unmoor.sim.apiserver.server import Server
+from unmoor.sim.direct import DirectApi
+from unmoor.sim.gate import Gate
+from unmoor.sim.virtual import VirtualClock
+
+PASS_DELAY_S = (0.0, 0.5)
+"""How long a pass over the cluster takes in a world, drawn anew for each."""
+
+
+class Delays(msgspec.Struct, frozen=True, kw_only=True):
+    """How long the cast takes for things."""
+
+    kubelet: KubeletDelays = KubeletDelays()
+    machine: MachineDelays = MachineDelays()
+
+
+class World:
+    """Use as an async context manager on a :class:`~unmoor.sim.virtual.VirtualLoop`.
+
+    ``cloud`` makes a cloud over an API; ``shapes`` are its instance types by name.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        cloud: Callable[[Api], Cloud],
+        shapes: Mapping[str, InstanceType],
+        delays: Delays = Delays(),
+    ) -> None:
+        """Build the cluster; nothing moves before the context is entered."""
+        self.dice = Random(f"world/{seed}")
+        self.clock = VirtualClock()
+        self.server = Server(clock=self.clock.wall, seed=seed)
+        self.api = DirectApi(self.server)
+        self.cloud = cloud(self.api)
+        self.stage = Stage(self.api, self.clock, Random(f"cast/{seed}"))
+        self.kubelets = HollowKubelets(self.stage, shapes, delays.kubelet)
+        self.machines = Machines(self.stage, delays.machine)
+        self._garbage = GarbageCollector(self.api, self.clock)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def cast(self) -> Sequence[Actor]:
+        """Everybody but unmoor and the garbage collector, in the order of their entrance."""
+        stage = self.stage
+        return (
+            self.machines,
+            self.kubelets,
+            NodeLife(stage),
+            Scheduler(stage),
+            Deployments(stage),
+            StatefulSets(stage),
+            DaemonSets(stage),
+            Jobs(stage),
+            Budgets(stage),
+        )
+
+    async def __aenter__(self) -> Self:
+        """Let the cast play."""
+        self._tasks = [
+            asyncio.create_task(self.stage.run(self.cast()), name="cast"),
+            asyncio.create_task(self._garbage.run(), name="garbage collector"),
+        ]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it; whoever of the cast has crashed is heard now."""
+        for task in self._tasks:
+            if not task.done():
+                task.cancel()
+        results = await asyncio.gather(*self._tasks, return_exceptions=True)
+        crashes = [r for r in results if isinstance(r, Exception)]
+        if crashes and error is None:
+            raise crashes[0]
+
+
+class Process:
+    """unmoor in a world: started, stopped, killed, and started again from nothing but the API."""
+
+    def __init__(
+        self,
+        world: World,
+        options: Options,
+        *,
+        api: Api | None = None,
+        cloud: Cloud | None = None,
+        observers: Sequence[Observer] = (),
+        reconcilers: Sequence[Reconciler] = RECONCILERS,
+    ) -> None:
+        """``api`` and ``cloud`` default to the world's own, without faults."""
+        self._world = world
+        self._options = options
+        self._api = api or world.api
+        self._cloud = cloud or world.cloud
+        self._observers = observers
+        self._reconcilers = reconcilers
+        self._task: asyncio.Task[None] | None = None
+        self._gate = Gate(self._api)
+        self.controller: Controller | None = None
+        self.clock = world.clock
+
+    @property
+    def is_running(self) -> bool:
+        """Started, and neither stopped nor killed."""
+        return self._task is not None and not self._task.done()
+
+    async def start(self) -> None:
+        """Start a new process; whatever the last one remembered is gone."""
+        assert not self.is_running, "it is running"
+        gate = self._gate = Gate(self._api)
+        recorder = EventRecorder(gate, self.clock, instance=self._options.identity)
+        dice = self._world.dice
+        self.controller = Controller(
+            Ports(
+                api=gate,
+                clock=self.clock,
+                executor=InlineExecutor(self._think),
+                recorder=recorder,
+                cloud=self._cloud,
+                jitter=dice.random,
+            ),
+            self._options,
+            observers=self._observers,
+        )
+        self._task = asyncio.create_task(self._run(self.controller, recorder), name="unmoor")
+
+    async def stop(self) -> None:
+        """Ask it to stop, as SIGTERM does."""
+        await self._end()
+
+    async def kill(self) -> None:
+        """Pull its plug: not another word of it reaches anybody."""
+        self._gate.shut()
+        await self._end()
+
+    async def _end(self) -> None:
+        task, self._task = self._task, None
+        if task is None:
+            return
+        task.cancel()
+        (result,) = await asyncio.gather(task, return_exceptions=True)
+        if isinstance(result, Exception):
+            raise result
+
+    async def _run(self, controller: Controller, recorder: EventRecorder) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(recorder.run())
+            await controller.run(self._reconcilers)
+
+    async def _think(self) -> None:
+        await self.clock.sleep(self._world.dice.uniform(*PASS_DELAY_S))

@@ -1,0 +1,17 @@
+"""The cadences of a rehearsal: every wait that a scenario meets, short enough for real time."""
+
+from __future__ import annotations
+
+SETTINGS = {
+    "cadence__deprovisioningPoll": "1s",
+    "cadence__drainPoll": "200ms",
+    "cadence__stuckTerminating": "2s",
+    "cadence__machineGc": "2s",
+    "cadence__machineGcGrace": "1s",
+    "cadence__instanceGcStart": "1s",
+    "cadence__instanceGc": "2s",
+    "cadence__instanceGcGrace": "3s",
+    "cadence__evictionBackoff": "50ms",
+    "cadence__evictionBackoffMost": "1s",
+    "cadence__eventDedupe": "1s",
+}
