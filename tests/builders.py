@@ -103,16 +103,8 @@ class NodeFields(TypedDict, total=False):
 def node(name: str = "a", **given: Unpack[NodeFields]) -> Node:
     """A node of ours. ``is_joined`` False: as the kubelet alone makes it."""
     is_joined, disruption = given.get("is_joined", True), given.get("disruption", "")
-    ours = (
-        {names.MANAGED_BY: CLUSTER}
-        if given.get("is_ours", True) and is_joined
-        else {}
-    )
-    marked = (
-        {names.DISRUPTION: disruption, names.CORDONED: disruption}
-        if disruption
-        else {}
-    )
+    ours = {names.MANAGED_BY: CLUSTER} if given.get("is_ours", True) and is_joined else {}
+    marked = {names.DISRUPTION: disruption, names.CORDONED: disruption} if disruption else {}
     joined = _labels(name) | {names.REGISTERED: "true", names.INITIALIZED: "true"}
     return Node(
         metadata=ObjectMeta(
@@ -120,13 +112,10 @@ def node(name: str = "a", **given: Unpack[NodeFields]) -> Node:
             uid=f"uid-node-{name}",
             resource_version="1",
             creation_timestamp=given.get("created_at", LONG_AGO),
-            deletion_timestamp=given.get("deleted_at", None),
-            labels=(joined if is_joined else {names.HOSTNAME: name})
-            | given.get("labels", {}),
+            deletion_timestamp=given.get("deleted_at"),
+            labels=(joined if is_joined else {names.HOSTNAME: name}) | given.get("labels", {}),
             annotations=ours | marked | given.get("annotations", {}),
-            finalizers=given.get("finalizers", (names.TERMINATION_FINALIZER,))
-            if is_joined
-            else (),
+            finalizers=given.get("finalizers", (names.TERMINATION_FINALIZER,)) if is_joined else (),
             owner_references=given.get("owners", ()),
         ),
         spec=NodeSpec(
@@ -183,9 +172,9 @@ def pod(name: str = "web-1", **given: Unpack[PodFields]) -> Pod:
             uid=given.get("uid", "") or f"uid-pod-{given.get('namespace', 'shop')}-{name}",
             resource_version="1",
             creation_timestamp=given.get("created_at", LONG_AGO),
-            deletion_timestamp=given.get("gone_by", None),
+            deletion_timestamp=given.get("gone_by"),
             deletion_grace_period_seconds=None
-            if given.get("gone_by", None) is None
+            if given.get("gone_by") is None
             else given.get("grace_s", 30),
             labels=given.get("labels", {"app": "web"}),
             annotations=given.get("annotations", {}),
@@ -252,28 +241,24 @@ def machine(name: str = "m-a", **given: Unpack[MachineFields]) -> Machine:
             uid=f"uid-machine-{name}",
             resource_version="1",
             creation_timestamp=given.get("created_at", LONG_AGO),
-            deletion_timestamp=given.get("deleted_at", None),
+            deletion_timestamp=given.get("deleted_at"),
             labels=({} if is_new else _labels(given.get("node_name", "a")))
             | {names.PROVISIONER_NAME: given.get("provisioner", "default")}
             | given.get("labels", {}),
             annotations=ours | given.get("annotations", {}),
-            finalizers=()
-            if is_new
-            else given.get("finalizers", (names.TERMINATION_FINALIZER,)),
+            finalizers=() if is_new else given.get("finalizers", (names.TERMINATION_FINALIZER,)),
             owner_references=given.get("owners", ()),
         ),
         spec=MachineSpec(
             taints=given.get("taints", ()),
             startup_taints=given.get("startup_taints", ()),
-            resources=ResourceRequirements(requests=given.get("requests", {}),
+            resources=ResourceRequirements(requests=given.get("requests", {})),
             requirements=given.get("requirements", ()),
         ),
         status=MachineStatus(
             node_name="" if is_new else given.get("node_name", "a"),
             provider_id=given.get("provider_id", "" if is_new else known),
-            capacity={}
-            if is_new
-            else (given.get("capacity", CAPACITY)),
+            capacity={} if is_new else (given.get("capacity", CAPACITY)),
             allocatable={} if is_new else CAPACITY,
             conditions=given.get("conditions", () if is_new else living),
         ),
@@ -339,10 +324,8 @@ def budget(name: str = "web", **given: Unpack[BudgetFields]) -> PodDisruptionBud
         ),
         spec=PodDisruptionBudgetSpec(
             min_available=given.get("min_available", 1),
-            max_unavailable=given.get("max_unavailable", None),
-            selector=LabelSelector(
-                match_labels=given.get("selector", {"app": "web"})
-            ),
+            max_unavailable=given.get("max_unavailable"),
+            selector=LabelSelector(match_labels=given.get("selector", {"app": "web"})),
             unhealthy_pod_eviction_policy=given.get("policy", "IfHealthyBudget"),
         ),
         status=PodDisruptionBudgetStatus(
