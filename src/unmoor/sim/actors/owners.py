@@ -1,0 +1,120 @@
+"""What controllers of pods share: finding out which owner a change concerns, and making a pod.
+
+Templates are read from the API when a pod is made, because the mirror keeps only what unmoor reads.
+
+Must not: know how many pods an owner wants, or which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from unmoor.model.base import JSON, Object
+from unmoor.model.kinds import PODS, Resource, ref_of
+from unmoor.model.pod import Pod
+from unmoor.sim.actors.actor import Actor, Key, Stage
+
+
+class OwnerActor(Actor):
+    """A controller of one kind; its keys are the (namespace, name) of its objects."""
+
+    owner: ClassVar[Resource[Any]]
+    kinds: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, stage: Stage) -> None:
+        """Start without templates."""
+        super().__init__(stage)
+        self._specs: dict[str, tuple[int, JSON]] = {}
+
+    def look(self, kind: str, old: Any | None, new: Any | None) -> None:
+        """An owner concerns itself, a pod its owner."""
+        if kind == self.owner.kind:
+            if new is not None:
+                self.mark(new.key)
+            elif old is not None:
+                self._specs.pop(old.uid, None)
+        elif kind == PODS.kind:
+            for key in self._owners(old, new):
+                self.mark(key)
+
+    def _owners(self, *objects: Object | None) -> list[Key]:
+        found: list[Key] = []
+        for obj in objects:
+            controller = obj.metadata.controller if obj is not None else None
+            if obj is None or controller is None or controller.kind != self.owner.kind:
+                continue
+            key = (obj.namespace, controller.name)
+            if key not in found:
+                found.append(key)
+        return found
+
+    def pods_of(self, owner: Object) -> list[Pod]:
+        """The owner's pods that are neither finished nor on their way out."""
+        return [p for p in self.store.pods_of(owner.uid) if not p.is_terminal and not p.is_deleting]
+
+    async def spec_of(self, owner: Object) -> JSON:
+        """The whole spec of an owner, read once for each generation."""
+        known = self._specs.get(owner.uid)
+        if known is not None and known[0] == owner.metadata.generation:
+            return known[1]
+        body = await self.api.get(ref_of(owner))
+        spec: JSON = body["spec"]
+        if body["metadata"].get("uid") == owner.uid:
+            self._specs[owner.uid] = (body["metadata"].get("generation", 0), spec)
+        return spec
+
+    async def make_pod(
+        self, owner: Object, name: str, template: JSON, more: JSON | None = None
+    ) -> None:
+        """Create one pod from a template; ``more`` goes over the template's spec."""
+        await self.stage.create(
+            PODS.ref(name, owner.namespace), pod_body(self.owner, owner, name, template, more)
+        )
+
+    async def say(self, owner: Object, status: JSON) -> None:
+        """Write the status of an owner."""
+        await self.stage.patch(owner, {"status": status}, subresource="status")
+
+
+def reference(resource: Resource[Any], owner: Object) -> JSON:
+    """An owner reference that makes ``owner`` the controller."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def pod_body(
+    resource: Resource[Any], owner: Object, name: str, template: JSON, more: JSON | None
+) -> JSON:
+    """A pod as the template wants it; ``more`` goes over the template's spec."""
+    given = template.get("metadata", {})
+    spec: JSON = {**template.get("spec", {}), **(more or {})}
+    metadata: JSON = {
+        "name": name,
+        "namespace": owner.namespace,
+        "labels": dict(given.get("labels", {})),
+        "annotations": dict(given.get("annotations", {})),
+        "ownerReferences": [reference(resource, owner)],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def with_labels(template: JSON, labels: dict[str, str]) -> JSON:
+    """The template with more labels."""
+    metadata = template.get("metadata", {})
+    return {
+        **template,
+        "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}},
+    }
+
+
+def numbered(pods: Iterable[Pod]) -> int:
+    """The number after the highest that ends one of these pods' names."""
+    tails = (pod.name.rpartition("-")[2] for pod in pods)
+    return max((int(tail) + 1 for tail in tails if tail.isdigit()), default=0)

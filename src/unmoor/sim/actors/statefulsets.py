@@ -1,0 +1,103 @@
+"""StatefulSets: pods with names of their own, one after the other.
+
+The pod of an ordinal is made again under the same name, once the old one is really gone; with the
+policy OrderedReady the next ordinal waits until the one before is ready. Volume claim templates
+and updates of the template are not played.
+
+Must not: force a pod away. One that is stuck on a dead node blocks its successor, as it should.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from unmoor.model.base import JSON
+from unmoor.model.kinds import PODS, STATEFUL_SETS
+from unmoor.model.moment import Moment
+from unmoor.model.pod import Pod
+from unmoor.model.workload import StatefulSet
+from unmoor.sim.actors.actor import Key, Stage
+from unmoor.sim.actors.owners import OwnerActor, with_labels
+
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+POD_INDEX = "apps.kubernetes.io/pod-index"
+
+
+class StatefulSets(OwnerActor):
+    """Keeps the pods 0 to n-1 of each StatefulSet."""
+
+    owner = STATEFUL_SETS
+    kinds: ClassVar[tuple[str, ...]] = (STATEFUL_SETS.kind, PODS.kind)
+
+    def __init__(self, stage: Stage) -> None:
+        """Start having said nothing."""
+        super().__init__(stage)
+        self._said: dict[str, JSON] = {}
+
+    async def play(self, key: Key, moment: Moment) -> float | None:
+        """Make or remove what is next in order, then say how it stands."""
+        del moment
+        owner = self.store.get(STATEFUL_SETS, key[1], key[0])
+        if owner is None or owner.is_deleting:
+            return None
+        spec = await self.spec_of(owner)
+        wanted = 1 if owner.spec.replicas is None else owner.spec.replicas
+        is_ordered = spec.get("podManagementPolicy", "OrderedReady") != "Parallel"
+        there = {pod.name: pod for pod in self.store.pods_of(owner.uid)}
+        is_complete = await self._fill(owner, spec, wanted, is_ordered=is_ordered)
+        if is_complete:
+            await self._shrink(owner, there, wanted)
+        await self._report(owner)
+        return None
+
+    async def _fill(self, owner: StatefulSet, spec: JSON, wanted: int, *, is_ordered: bool) -> bool:
+        """True when every ordinal has its pod, ready."""
+        there = {pod.name: pod for pod in self.store.pods_of(owner.uid)}
+        is_complete = True
+        for ordinal in range(wanted):
+            name = f"{owner.name}-{ordinal}"
+            pod = there.get(name)
+            if pod is None:
+                await self._make(owner, name, ordinal, spec)
+            elif pod.is_terminal and not pod.is_deleting:
+                await self.stage.delete(pod)
+            elif pod.is_ready and not pod.is_deleting:
+                continue
+            is_complete = False
+            if is_ordered:
+                return False
+        return is_complete
+
+    async def _make(self, owner: StatefulSet, name: str, ordinal: int, spec: JSON) -> None:
+        template = with_labels(spec["template"], {POD_NAME: name, POD_INDEX: str(ordinal)})
+        more = {"hostname": name}
+        if spec.get("serviceName"):
+            more["subdomain"] = spec["serviceName"]
+        await self.make_pod(owner, name, template, more)
+
+    async def _shrink(self, owner: StatefulSet, there: dict[str, Pod], wanted: int) -> None:
+        """The highest ordinal goes first, and is gone before the next one goes."""
+        expected = {f"{owner.name}-{ordinal}" for ordinal in range(wanted)}
+        surplus = sorted((pod for name, pod in there.items() if name not in expected), key=_ordinal)
+        if surplus and not surplus[-1].is_deleting:
+            await self.stage.delete(surplus[-1])
+
+    async def _report(self, owner: StatefulSet) -> None:
+        pods = self.pods_of(owner)
+        ready = sum(pod.is_ready for pod in pods)
+        status = {
+            "replicas": len(pods),
+            "readyReplicas": ready,
+            "availableReplicas": ready,
+            "currentReplicas": len(pods),
+            "updatedReplicas": len(pods),
+            "observedGeneration": owner.metadata.generation,
+        }
+        if self._said.get(owner.uid) != status:
+            await self.say(owner, status)
+            self._said[owner.uid] = status
+
+
+def _ordinal(pod: Pod) -> int:
+    tail = pod.name.rpartition("-")[2]
+    return int(tail) if tail.isdigit() else -1
