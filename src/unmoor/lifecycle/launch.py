@@ -1,0 +1,332 @@
+"""How a machine gets its instance, once, whatever is lost on the way (spec 6.1, launch).
+
+An attempt has a token, ``<Machine UID>-<n>``. The number is written to the API one step *before*
+the cloud is asked, and the same token always means the same instance. So a lost answer is repeated
+with the same token; only after a definite failure is there a new number. A token without a Machine
+is what garbage collection looks for.
+
+What the cloud said is copied to the labels first and to the status, with the condition that ends
+the launch, one step later: a crash in between repeats the copy.
+
+Must not: choose an instance type; the cloud chooses among what the requirements allow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, assert_never
+
+import msgspec
+
+from unmoor.lifecycle import conditions
+from unmoor.lifecycle.effects import Delete, Fact, Launch, Observe, annotate, label, say
+from unmoor.lifecycle.step import Step
+from unmoor.model import names, resources
+from unmoor.model.instance import CloudInstance, LaunchRequest
+from unmoor.model.kinds import ref_of
+from unmoor.model.machine import MACHINE_LAUNCHED, Machine
+from unmoor.model.moment import MINUTE, SECOND, Moment
+from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
+from unmoor.model.quantity import QuantityError
+from unmoor.model.requirement import Requirement, RequirementError
+from unmoor.model.snapshot import View
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+BACK_OFF_S = 1 * SECOND
+BACK_OFF_MOST_S = 1 * MINUTE
+DOUBLINGS_MAX = 10
+MESSAGE_CHARS_MAX = 300
+"""A cloud's error may be pages long (spec 6.1)."""
+LINK_AGAIN_S = 10 * SECOND
+
+
+class Numbering(msgspec.Struct, frozen=True):
+    """The attempt's number must be written down before it is made."""
+
+    number: int
+
+
+class Launching(msgspec.Struct, frozen=True):
+    """The cloud is to be asked under this token, for the first time or again."""
+
+    token: str
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """The last attempt failed, or was lost, and it is too early for another."""
+
+    until: float
+    problem: Problem
+
+
+class OutOfCapacity(msgspec.Struct, frozen=True):
+    """The cloud has none: whoever wanted the machine must want another."""
+
+    problem: Problem
+
+
+class Linking(msgspec.Struct, frozen=True):
+    """The instance is named by the annotation; it is to be looked at."""
+
+    provider_id: str
+
+
+class Unlinked(msgspec.Struct, frozen=True):
+    """The instance named by the annotation does not exist."""
+
+    provider_id: str
+
+
+class Copying(msgspec.Struct, frozen=True):
+    """The cloud has answered; what it said is to be written down."""
+
+    instance: CloudInstance
+
+
+Phase: TypeAlias = Numbering | Launching | Waiting | OutOfCapacity | Linking | Unlinked | Copying
+
+
+def token_of(machine: Machine) -> str:
+    """Return the token of the current attempt, "" before the first."""
+    number = machine.metadata.annotations.get(names.LAUNCH_ATTEMPT, "")
+    return f"{machine.uid}-{number}" if number else ""
+
+
+def linked_to(machine: Machine) -> str:
+    """Return the instance that a linked machine was made for, "" for all others."""
+    return machine.metadata.annotations.get(names.LINKED, "")
+
+
+def phase_of(view: View, machine: Machine, lost: int, moment: Moment) -> Phase:
+    """Read the phase of a machine that is not launched yet. ``lost``: answers lost in a row."""
+    if linked := linked_to(machine):
+        return _linked_phase(view.instance(linked), linked, moment)  # T125
+    token = token_of(machine)
+    if not token:
+        return Numbering(1)
+    answer = view.answer(Asked.LAUNCH, token)
+    if answer is None:
+        return Launching(token)
+    if answer.result is not None:
+        return Copying(answer.result)
+    assert answer.problem is not None
+    if answer.problem.kind is ProblemKind.INSUFFICIENT_CAPACITY:
+        return OutOfCapacity(answer.problem)
+    is_lost = answer.problem.kind is ProblemKind.UNKNOWN
+    number = _number_of(machine)
+    until = answer.at.after(
+        max(back_off_s(lost if is_lost else number), answer.problem.retry_after_s or 0.0)
+    )
+    if moment.mono < until:
+        return Waiting(until, answer.problem)
+    return Launching(token) if is_lost else Numbering(number + 1)
+
+
+def _linked_phase(answer: Answer[CloudInstance] | None, linked: str, moment: Moment) -> Phase:
+    if answer is None:
+        return Linking(linked)
+    if answer.result is not None:
+        return Copying(answer.result)
+    assert answer.problem is not None
+    if answer.is_missing:
+        return Unlinked(linked)
+    until = answer.at.after(LINK_AGAIN_S)
+    return Waiting(until, answer.problem) if moment.mono < until else Linking(linked)
+
+
+def _number_of(machine: Machine) -> int:
+    text = machine.metadata.annotations.get(names.LAUNCH_ATTEMPT, "0")
+    return int(text) if text.isdigit() else 0
+
+
+def back_off_s(attempts: int) -> float:
+    """1 s, doubling to one minute (spec 6.1)."""
+    doublings = min(max(attempts - 1, 0), DOUBLINGS_MAX)
+    waited: float = BACK_OFF_S * 2**doublings
+    return min(waited, BACK_OFF_MOST_S)
+
+
+def advance(view: View, machine: Machine, lost: int, moment: Moment) -> Step[int]:
+    """Take one step; the step's memory is the number of answers lost in a row."""
+    phase = phase_of(view, machine, lost, moment)
+    match phase:
+        case Numbering(number):
+            return Step(
+                effects=(
+                    annotate(
+                        machine,
+                        {names.LAUNCH_ATTEMPT: str(number)},
+                        why=f"launch attempt {number} is written down before it is made",
+                    ),
+                ),
+            )
+        case Launching(token):
+            return _launch(view, machine, token, lost)
+        case Waiting(until, problem):
+            return _waiting(machine, until, problem, lost, moment)
+        case OutOfCapacity(problem):
+            return _out_of_capacity(machine, problem)
+        case Linking(provider_id):
+            return Step(effects=(Observe(asked=Asked.INSTANCE, subject=provider_id),))
+        case Unlinked(provider_id):
+            return _unlinked(machine, provider_id)
+        case Copying(instance):
+            return _copy(machine, instance, moment)
+        case never:
+            assert_never(never)
+
+
+def _launch(view: View, machine: Machine, token: str, lost: int) -> Step[int]:
+    try:
+        requests = resources.parse_resources(machine.spec.resources.requests)
+    except QuantityError as error:
+        return _invalid(machine, "spec.resources.requests", str(error))
+    for one in machine.spec.requirements:
+        try:
+            Requirement.of(one.key, one.operator, one.values)
+        except RequirementError as error:
+            return _invalid(machine, "spec.requirements", str(error))
+    request = LaunchRequest(
+        token=token,
+        cluster=view.identity.cluster,
+        machine=machine.name,
+        requirements=tuple(
+            (wanted.key, wanted.operator, wanted.values) for wanted in machine.spec.requirements
+        ),
+        requests=requests,
+        labels=machine.metadata.labels,
+        tags={names.PROVISIONER_NAME: machine.provisioner_name},
+    )
+    launch = Launch(machine=ref_of(machine), request=request, why=f"attempt {token}")
+    return Step(effects=(launch,), memory=lost + 1)
+
+
+def _invalid(machine: Machine, field: str, problem: str) -> Step[int]:
+    """A bad object is reported and left alone; nothing else stops for it."""
+    verdict = Verdict(
+        subject=ref_of(machine),
+        method=Method.LIFECYCLE,
+        reason=Reason.INVALID,
+        message=f"machine/{machine.name}: {field}: {problem}",
+        evidence={"field": field},
+        event="Invalid",
+        is_warning=True,
+    )
+    return Step(effects=say(verdict), verdicts=(verdict,))
+
+
+def _waiting(
+    machine: Machine, until: float, problem: Problem, lost: int, moment: Moment
+) -> Step[int]:
+    """The failure is a condition on the machine; it goes when a later attempt succeeds."""
+    reason = "LinkFailed" if linked_to(machine) else "LaunchFailed"
+    message = shortened(problem.message)
+    verdict = Verdict(
+        subject=ref_of(machine),
+        method=Method.LIFECYCLE,
+        reason=Reason.LAUNCH_FAILED,
+        message=(
+            f"machine {machine.name} was not launched ({problem.kind}): {message}; tried again in "
+            f"{max(until - moment.mono, 0):.0f} s"
+        ),
+        evidence={"attempt": _number_of(machine), "kind": problem.kind},
+    )
+    patch = conditions.update(
+        machine, conditions.false(MACHINE_LAUNCHED, reason, message), moment=moment
+    )
+    return Step(effects=patch, memory=lost, verdicts=(verdict,), wake_at=until)
+
+
+def shortened(message: str) -> str:
+    """Cut a long message, visibly."""
+    if len(message) <= MESSAGE_CHARS_MAX:
+        return message
+    return message[:MESSAGE_CHARS_MAX] + "..."
+
+
+def _out_of_capacity(machine: Machine, problem: Problem) -> Step[int]:
+    """T126."""
+    message = shortened(problem.message)
+    verdict = Verdict(
+        subject=ref_of(machine),
+        method=Method.LIFECYCLE,
+        reason=Reason.INSUFFICIENT_CAPACITY,
+        message=f"the cloud has no capacity for machine {machine.name}: {message}",
+        evidence={"provisioner": machine.provisioner_name},
+        event="InsufficientCapacityError",
+        is_warning=True,
+    )
+    delete = Delete(
+        ref=ref_of(machine),
+        why="the cloud has no capacity for it",
+        facts=(terminated(machine, "insufficient_capacity"),),
+    )
+    return Step(effects=(delete, *say(verdict)), verdicts=(verdict,))
+
+
+def _unlinked(machine: Machine, provider_id: str) -> Step[int]:
+    verdict = Verdict(
+        subject=ref_of(machine),
+        method=Method.LIFECYCLE,
+        reason=Reason.INSTANCE_MISSING,
+        message=f"machine {machine.name} is linked to {provider_id}, which does not exist",
+        evidence={"provider_id": provider_id},
+    )
+    delete = Delete(
+        ref=ref_of(machine),
+        why="the instance that it is linked to does not exist",
+        facts=(terminated(machine, "garbage_collected"),),
+    )
+    return Step(effects=(delete,), verdicts=(verdict,))
+
+
+def terminated(machine: Machine, reason: str) -> Fact:
+    """Count a machine that unmoor lets go (spec 10.1); a person's deletion is not counted."""
+    return Fact("machines_terminated", {"reason": reason, "provisioner": machine.provisioner_name})
+
+
+def _copy(machine: Machine, instance: CloudInstance, moment: Moment) -> Step[int]:
+    wanted = labels_of(machine, instance)
+    missing: dict[str, str | None] = {
+        key: value for key, value in wanted.items() if key not in machine.metadata.labels
+    }
+    if missing:
+        return Step(effects=(label(machine, missing, why="what the cloud launched"),))
+    status: dict[str, Any] = {
+        "providerID": instance.provider_id,
+        "capacity": resources.render(instance.capacity),
+        "allocatable": resources.render(instance.allocatable),
+    }
+    facts = (Fact("machines_launched", {"provisioner": machine.provisioner_name}),)
+    patch = conditions.update(
+        machine, conditions.true(MACHINE_LAUNCHED), moment=moment, status=status, facts=facts
+    )
+    return Step(effects=patch)
+
+
+def labels_of(machine: Machine, instance: CloudInstance) -> dict[str, str]:
+    """Spec 6.1: cloud labels < labels from single-valued requirements < the machine's own."""
+    shape = {
+        names.INSTANCE_TYPE: instance.instance_type,
+        names.ZONE: instance.zone,
+        names.CAPACITY_TYPE: instance.capacity_type,
+    }
+    return {
+        **instance.labels,
+        **{key: value for key, value in shape.items() if value},
+        **_single_valued(machine, instance),
+        **machine.metadata.labels,
+    }
+
+
+def _single_valued(machine: Machine, instance: CloudInstance) -> dict[str, str]:
+    """What the cloud really launched wins over a wish that it did not fulfil."""
+    values = {}
+    for one in machine.spec.requirements:
+        try:
+            wanted = Requirement.of(one.key, one.operator, one.values)
+        except RequirementError:
+            continue
+        only = wanted.only_value
+        if only is not None and instance.labels.get(wanted.key, only) == only:
+            values[wanted.key] = only
+    return values

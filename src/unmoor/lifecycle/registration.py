@@ -1,0 +1,203 @@
+"""How a node becomes its machine's node, and when it is ready for pods (spec 6.1).
+
+Registration happens once: one patch gives the Node our finalizer, its owner, the machine's labels,
+annotations and taints, and the label that says so. Because the label is in the same patch, startup
+taints that somebody removes afterwards never come back (T138, N02). Initialization follows when the
+node has all that was promised.
+
+Must not: touch a node whose providerID is not the machine's; "" matches nothing (N15).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from unmoor.lifecycle import conditions
+from unmoor.lifecycle.effects import Fact, Patch, label, owner
+from unmoor.lifecycle.launch import linked_to
+from unmoor.lifecycle.step import Step
+from unmoor.model import names, resources, taint
+from unmoor.model.base import Condition, OwnerReference
+from unmoor.model.kinds import ref_of
+from unmoor.model.machine import MACHINE_INITIALIZED, MACHINE_REGISTERED, Machine
+from unmoor.model.moment import Moment
+from unmoor.model.node import Node
+from unmoor.model.quantity import QuantityError
+from unmoor.model.snapshot import View
+from unmoor.model.taint import Taint
+
+NOT_LAUNCHED = "NotLaunched"
+NODE_NOT_FOUND = "NodeNotFound"
+MULTIPLE_NODES = "MultipleNodesFound"
+MACHINE_ONLY_ANNOTATIONS = frozenset((names.LAUNCH_ATTEMPT, names.LINKED))
+"""About the launch, not about the node."""
+
+Waiting = tuple[str, str]
+"""(reason, message): the first thing that is still missing."""
+
+
+def node_of(view: View, machine: Machine) -> Node | Waiting:
+    """Return the one node of a machine, or why there is none."""
+    if not machine.is_launched:
+        return NOT_LAUNCHED, "the cloud has not said which instance it is"
+    nodes = view.nodes_of(machine.provider_id)
+    if not nodes:
+        return NODE_NOT_FOUND, f"no node with providerID {machine.provider_id} has joined"
+    if len(nodes) > 1:
+        listed = ", ".join(node.name for node in nodes)
+        return MULTIPLE_NODES, f"several nodes have providerID {machine.provider_id}: {listed}"
+    return nodes[0]
+
+
+def register(view: View, machine: Machine, moment: Moment) -> Step[Any]:
+    """Take one step towards registration."""
+    found = node_of(view, machine)
+    if not isinstance(found, Node):
+        missing = conditions.false(MACHINE_REGISTERED, *found)
+        waits = conditions.false(MACHINE_INITIALIZED, *found)
+        return Step(effects=conditions.update(machine, missing, waits, moment=moment))
+    if found.is_deleting:
+        return Step()  # nothing is added to a node that goes; its machine goes with it
+    if not is_claimed(found):
+        return Step(effects=(claim(machine, found),))
+    facts = (Fact("machines_registered", {"provisioner": machine.provisioner_name}),)
+    return Step(
+        effects=conditions.update(
+            machine,
+            conditions.true(MACHINE_REGISTERED),
+            moment=moment,
+            status={"nodeName": found.name},
+            facts=facts,
+        )
+    )
+
+
+def is_claimed(node: Node) -> bool:
+    """True when the patch of :func:`claim` has reached the node."""
+    is_labelled = node.metadata.labels.get(names.REGISTERED) == names.TRUE
+    return is_labelled and names.TERMINATION_FINALIZER in node.metadata.finalizers
+
+
+def claim(machine: Machine, node: Node) -> Patch:
+    """All that a node gets from its machine, in one patch (T131-T137)."""
+    metadata: dict[str, Any] = {
+        "finalizers": _with_finalizer(node),
+        "ownerReferences": msgspec.to_builtins(_owners(machine, node)),
+        "labels": {**machine.metadata.labels, names.REGISTERED: names.TRUE},
+    }
+    body: dict[str, Any] = {"metadata": metadata}
+    if not linked_to(machine):
+        metadata["annotations"] = {
+            key: value
+            for key, value in machine.metadata.annotations.items()
+            if key not in MACHINE_ONLY_ANNOTATIONS
+        }
+        taints = taint.merge(node.spec.taints, machine.spec.taints)
+        taints = taint.merge(taints, machine.spec.startup_taints)
+        body["spec"] = {"taints": msgspec.to_builtins(taints)}
+    else:
+        # A linked node keeps its own annotations; but whose it is must stand there.
+        managed_by = machine.metadata.annotations.get(names.MANAGED_BY, "")
+        metadata["annotations"] = {names.MANAGED_BY: managed_by}
+    counted = () if linked_to(machine) else (_created(machine),)
+    return Patch(
+        ref=ref_of(node),
+        body=body,
+        resource_version=node.metadata.resource_version,
+        why=f"it is the node of machine {machine.name}",
+        facts=counted,
+    )
+
+
+def _created(machine: Machine) -> Fact:
+    return Fact("nodes_created", {"provisioner": machine.provisioner_name})
+
+
+def _with_finalizer(node: Node) -> list[str]:
+    held = node.metadata.finalizers
+    if names.TERMINATION_FINALIZER in held:
+        return list(held)
+    return [*held, names.TERMINATION_FINALIZER]
+
+
+def _owners(machine: Machine, node: Node) -> tuple[OwnerReference, ...]:
+    """R4: Node -> Machine; a reference to the Provisioner goes, it would skip the machine."""
+    ours = owner(machine)
+    kept = tuple(
+        one
+        for one in node.metadata.owner_references
+        if one.kind != "Provisioner" and one.uid != ours.uid
+    )
+    return (*kept, ours)
+
+
+def reassert(view: View, machine: Machine) -> Step[Any]:
+    """After registration only the label is kept up (T133); taints are everybody's now."""
+    effects = tuple(
+        label(node, {names.REGISTERED: names.TRUE}, why="it is registered")
+        for node in view.nodes_of(machine.provider_id)
+        if not node.is_deleting and node.metadata.labels.get(names.REGISTERED) != names.TRUE
+    )
+    return Step(effects=effects)
+
+
+def initialize(view: View, machine: Machine, moment: Moment) -> Step[Any]:
+    """Take one step towards initialization: the node's label first, the condition after it."""
+    found = node_of(view, machine)
+    if not isinstance(found, Node):
+        return _not_yet(machine, found, moment)
+    if found.is_deleting:
+        return Step()
+    missing = what_is_missing(machine, found)
+    if missing is not None:
+        return _not_yet(machine, missing, moment)
+    if not found.is_initialized:
+        labels: dict[str, str | None] = {names.INITIALIZED: names.TRUE}
+        return Step(effects=(label(found, labels, why="it has all that was promised"),))
+    facts = (Fact("machines_initialized", {"provisioner": machine.provisioner_name}),)
+    return Step(
+        effects=conditions.update(
+            machine, conditions.true(MACHINE_INITIALIZED), moment=moment, facts=facts
+        )
+    )
+
+
+def _not_yet(machine: Machine, why: Waiting, moment: Moment) -> Step[Any]:
+    condition: Condition = conditions.false(MACHINE_INITIALIZED, *why)
+    return Step(effects=conditions.update(machine, condition, moment=moment))
+
+
+def what_is_missing(machine: Machine, node: Node) -> Waiting | None:
+    """Return the first thing that keeps a node from being initialized, in the order of 6.1."""
+    if not node.is_ready:
+        return "NodeNotReady", f"node {node.name} is not Ready"
+    for one in machine.spec.startup_taints:
+        if taint.has(node.spec.taints, one):
+            return "StartupTaintsExist", (
+                f"node {node.name} still has the startup taint {one.identity_text}: "
+                "whatever it waits for must remove it"
+            )
+    for key, effect in names.EPHEMERAL_TAINTS:
+        if taint.has(node.spec.taints, Taint(key=key, effect=effect)):
+            return "KnownEphemeralTaintsExist", (
+                f"node {node.name} still has the taint {key}:{effect}: the cloud's controller or "
+                "the node controller must remove it"  # N03
+            )
+    return _unregistered_resource(machine, node)
+
+
+def _unregistered_resource(machine: Machine, node: Node) -> Waiting | None:
+    for name, wanted in sorted(machine.spec.resources.requests.items()):
+        try:
+            is_wanted = resources.parse_amount(name, wanted) > 0
+            is_there = resources.parse_amount(name, node.status.allocatable.get(name, 0)) > 0
+        except QuantityError as error:
+            return "ResourceNotRegistered", f"resource {name}: {error}"
+        if is_wanted and not is_there:
+            return "ResourceNotRegistered", (
+                f"node {node.name} reports no {name}, which was asked for: look at the device "
+                "plugin that should report it"
+            )
+    return None
