@@ -12,29 +12,25 @@ from __future__ import annotations
 
 from unmoor.model import names
 from unmoor.model.base import JSON
+from unmoor.model.disruption import DisruptionPhase
 
 CONDITIONS_READY = '.status.conditions[?(@.type=="Ready")].status'
 
 
 def _object(description: str = "", *, required: tuple[str, ...] = (), **properties: JSON) -> JSON:
-    """An object with these properties; a trailing "_" keeps a name out of Python's way."""
+    """An object with these properties."""
     schema: JSON = {"type": "object"}
     if description:
         schema["description"] = description
     if required:
         schema["required"] = list(required)
     if properties:
-        schema["properties"] = {name.rstrip("_"): value for name, value in properties.items()}
+        schema["properties"] = properties
     return schema
 
 
-def _string(description: str = "", *, least: int = 0) -> JSON:
-    schema: JSON = {"type": "string"}
-    if description:
-        schema["description"] = description
-    if least:
-        schema["minLength"] = least
-    return schema
+def _string(description: str = "") -> JSON:
+    return {"type": "string"} | ({"description": description} if description else {})
 
 
 def _boolean(description: str = "") -> JSON:
@@ -328,16 +324,26 @@ def disruption() -> JSON:
         machineUID=_string(),
         providerID=_string(),
     )
+    owner = _object(
+        required=("kind", "namespace", "name", "uid"),
+        kind=_string(),
+        namespace=_string(),
+        name=_string(),
+        uid=_string(),
+        ready=_integer(),
+    )
     spec = _object(
         "What was decided. Never edited afterwards.",
         method=_string("Which way of deprovisioning: expiration, drift, emptiness and so on."),
         reason=_string("Why, in a word."),
         nodes=_list(node, "The nodes that go, by identity."),
+        moved=_list(owner, "Who owns the pods that move, and how many of them were ready."),
         createdBy=_string("The controller or the person who decided."),
     )
     status = _object(
         "What has become of it.",
-        phase=_string("How far it has come."),
+        phase=_string("How far it has come.") | {"enum": [one.value for one in DisruptionPhase]},
+        phaseSince=_time(),
         message=_string("The same in a sentence."),
         leftOut=_map(_string(), "Nodes that were let go again, by name, with the reason."),
         startedAt=_time(),
