@@ -38,6 +38,8 @@ def create(
     obj = {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
     if table.rules.is_custom and table.rules.has_status:
         obj.pop("status", None)
+    if table.schema is not None:
+        obj = table.schema.prune(obj)
     problem = checks.type_problem(meta) or checks.quantity_problem(resource, body)
     if problem:
         raise _undecodable(resource, problem)
@@ -74,7 +76,7 @@ def hold_kind(resource: Resource[Any], body: JSON) -> None:
 def _spec_causes(table: Table, obj: JSON) -> list[Cause]:
     causes = list(checks.spec_causes(table.resource, obj))
     if table.schema is not None:
-        causes += table.schema(obj)
+        causes += table.schema.causes(obj)
     return causes
 
 

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from unmoor.model import crds
 from unmoor.model.base import JSON, Key, Ref
 from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import ALL, ApiError, DeleteOptions, PatchType, Query
@@ -31,6 +32,7 @@ from unmoor.sim.apiserver import (
     subresources,
 )
 from unmoor.sim.apiserver.rules import DEFAULT_KINDS
+from unmoor.sim.apiserver.schema import schemas_of
 from unmoor.sim.apiserver.selection import Selection
 from unmoor.sim.apiserver.storage import Observer, Store, Table
 from unmoor.sim.apiserver.update import Write
@@ -72,6 +74,9 @@ class Server:
         self.store = Store(clock, Random(seed), resources)
         self._snapshots: dict[str, Objects] = {}
         self._watches: tuple[Watch, ...] = ()
+        for kind, schema in schemas_of(crds.all_crds()).items():
+            if kind in self.store.tables:
+                self.store.tables[kind].schema = schema
         for name in FIRST_NAMESPACES:
             body = {"metadata": {"name": name}}
             creation.create(self.store, self.store.tables["Namespace"], "", body)

@@ -19,7 +19,7 @@ from unmoor.model.base import JSON, Key
 from unmoor.model.kinds import Resource
 from unmoor.model.moment import rfc3339
 from unmoor.sim.apiserver.rules import Rules, rules_of
-from unmoor.sim.apiserver.status import Cause
+from unmoor.sim.apiserver.schema import Schema
 
 HISTORY_LIMIT_ENTRIES = 4096
 """Writes of one kind that can be replayed at least; twice as many at most."""
@@ -61,8 +61,8 @@ class Table:
         """Start empty."""
         self.resource = resource
         self.rules: Rules = rules_of(resource)
-        self.schema: Callable[[JSON], list[Cause]] | None = None
-        """What is wrong with an object of this kind; for kinds that a CRD defines."""
+        self.schema: Schema | None = None
+        """For kinds that a CRD defines."""
         self.objects: dict[Key, JSON] = {}
         self.history: list[Entry] = []
         self.trimmed = 0

@@ -53,6 +53,8 @@ class Write:
         old, table = self.old, self.table
         if wanted is old:
             return old
+        if table.schema is not None:
+            wanted = table.schema.prune(wanted)
         meta = self._metadata(wanted.get("metadata"))
         new = self._parts(wanted, meta)
         causes = [] if new["metadata"] is old["metadata"] else self._metadata_causes(meta)
@@ -65,7 +67,7 @@ class Write:
             raise self._undecodable(problem)
         causes += checks.spec_causes(table.resource, new)
         if table.schema is not None:
-            causes += table.schema(new)
+            causes += table.schema.causes(new)
         causes += self._immutable_causes(new)
         if causes:
             raise status.invalid(table.resource, self.key[1], *causes)
