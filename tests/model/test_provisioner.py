@@ -243,6 +243,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         kubelet(evictionHard={"memory.available": "-3%"}),
         "spec.kubeletConfiguration.evictionHard.memory.available",
     ),
+    "a percentage of nothing": (
+        kubelet(evictionHard={"memory.available": "%"}),
+        "spec.kubeletConfiguration.evictionHard.memory.available",
+    ),
     "more than all": (
         kubelet(evictionHard={"memory.available": "100.1%"}),
         "spec.kubeletConfiguration.evictionHard.memory.available",
@@ -423,3 +427,4 @@ def test_fields_that_are_left_out_have_quiet_values() -> None:
     assert make(weight=7, limits={"resources": {"cpu": 1}}).limits == {"cpu": 1}
     assert make(providerRef=None).template_name == ""
     assert not make(providerRef=None).is_aws
+    assert make(provider={}, providerRef=None).is_aws

@@ -280,6 +280,21 @@ def test_r11_labels_satisfy_requirements(
     assert (all_of.first_unsatisfied(labels) is None) is is_satisfied
 
 
+def test_whole_sets_of_requirements_intersect_and_are_written_in_the_api_s_terms() -> None:
+    zone = Requirements.all_of([of("NotIn", "b", key=names.ZONE)])
+
+    both = ZONES.intersection(zone)
+
+    assert str(both) == "team In [x], topology.kubernetes.io/zone In [a]"
+    assert ZONES.has_intersection(zone)
+    assert not both.has_intersection(Requirements.from_labels({names.ZONE: "b"}))
+    assert Requirements.from_api(both.to_api()) == both
+    assert [str(one) for one in both.to_api()] == [
+        "team In [x]",
+        "topology.kubernetes.io/zone In [a]",
+    ]
+
+
 def test_the_order_of_what_is_given_does_not_matter() -> None:
     parts = [of("In", "a", "b", key="z"), of("NotIn", "c", key="a"), of("Exists", key="m")]
     texts = {str(Requirements.all_of(order)) for order in itertools.permutations(parts)}

@@ -75,6 +75,8 @@ def test_labels_that_do_not_match_cannot_hide_a_bad_expression() -> None:
 
     with pytest.raises(selector.SelectorError):
         selector.matches(both, LABELS)
+    assert both.to_text() == "app Near (),app=api"
+    assert selector.problem(None) == ""
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,7 @@ def _object(description: str = "", *, required: tuple[str, ...] = (), **properti
         schema["description"] = description
     if required:
         schema["required"] = list(required)
-    if properties:
-        schema["properties"] = properties
-    return schema
+    return schema | {"properties": properties}
 
 
 def _string(description: str = "") -> JSON:

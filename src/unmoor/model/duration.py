@@ -68,15 +68,6 @@ def _parse_ns(text: str) -> int:
     return sign * total
 
 
-def is_duration(text: str) -> bool:
-    """True when the text can be read."""
-    try:
-        parse(text)
-    except DurationError:
-        return False
-    return True
-
-
 def format_duration(seconds: float) -> str:
     """Print seconds without idle parts: 1h30m, 10s, 1.5s, 300ms, 0s; exact to the microsecond."""
     left = round(seconds * 10**6) * 10**3

@@ -126,11 +126,13 @@ def format_decimal(nano: int) -> str:
     """Print nano units with the largest decimal suffix that leaves no fraction: 1500m, 2, 3k."""
     if nano == 0:
         return "0"
-    for suffix, ten in reversed(_DECIMAL.items()):
-        unit = 10 ** (ten + 9)
-        if nano % unit == 0:
-            return f"{nano // unit}{suffix}"
-    raise AssertionError("every integer is a multiple of one nano unit")
+    # Every integer is a multiple of one nano unit, so there always is one.
+    suffix, unit = next(
+        (suffix, 10 ** (ten + 9))
+        for suffix, ten in reversed(_DECIMAL.items())
+        if nano % 10 ** (ten + 9) == 0
+    )
+    return f"{nano // unit}{suffix}"
 
 
 def format_binary(nano: int) -> str:

@@ -234,23 +234,33 @@ def _tighter(pick: Callable[[list[int]], int], one: int | None, other: int | Non
 class Conflict(msgspec.Struct, frozen=True):
     """Why two sides do not go together: the label, what is offered, what is wanted.
 
-    ``offered`` is None when the offering side says nothing about the label.
+    ``offered`` is None when the offering side says nothing about the label; ``known`` are then the
+    labels that it does know.
     """
 
     wanted: Requirement
     offered: Requirement | None = None
-    hint: str = ""
+    known: frozenset[str] = frozenset()
 
     @property
     def key(self) -> str:
         """The label that they disagree about."""
         return self.wanted.key
 
+    @property
+    def hint(self) -> str:
+        """The known label that was probably meant, "" when none is close.
+
+        Worked out only when somebody reads it: a search meets many conflicts and shows few.
+        """
+        return names.nearest(self.key, sorted(self.known))
+
     def __str__(self) -> str:
         """The conflict as a sentence."""
         if self.offered is None:
-            hint = f" (did you mean {self.hint}?)" if self.hint else ""
-            return f"wanted {self.wanted}, but the label {self.key} has no known values{hint}"
+            meant = self.hint
+            text = f"wanted {self.wanted}, but the label {self.key} has no known values"
+            return f"{text} (did you mean {meant}?)" if meant else text
         return f"wanted {self.wanted}, but {self.offered}"
 
 
@@ -328,8 +338,7 @@ class Requirements(msgspec.Struct, frozen=True):
         """
         for one in wanted:
             if one.key not in self.by_key and one.key not in undefined and not one.may_be_absent:
-                known = sorted({*self.by_key, *undefined})
-                return Conflict(wanted=one, hint=names.nearest(one.key, known))
+                return Conflict(wanted=one, known=frozenset({*self.by_key, *undefined}))
         return self.first_conflict(wanted)
 
     def compatible(
