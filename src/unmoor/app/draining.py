@@ -187,9 +187,8 @@ class Draining:
             self.moved += 1
             self._tell("gone", pod=pod)
         for pod, state in states.items():
-            message = held.get(pod, "")
             if self.states.get(pod) != state:
-                self._tell(state, message, pod=pod)
+                self._tell(state, held.get(pod, "") if state == "held" else "", pod=pod)
         self.states = states
 
     def _states(self, moment: Moment, held: dict[str, str]) -> dict[str, str]:

@@ -149,7 +149,9 @@ def line_of(change: Change) -> str:
     about = f"pod/{change.pod}" if change.pod else f"node/{change.node}"
     if change.state == "note":
         return f"{change.at:%H:%M:%S} {about}: {change.message}"
-    said = f": {change.message}" if change.message else ""
+    # The state says already which pod is held.
+    message = change.message.removeprefix(f"pod {change.pod} is held ")
+    said = f": {message}" if message else ""
     return f"{change.at:%H:%M:%S} {about} {change.state}{said}"
 
 

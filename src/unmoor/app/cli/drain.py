@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from unmoor.kube.client import KubeApi
     from unmoor.runtime.ports import Clock
 
+BLOCKERS_MAX = 3
+"""So many reasons stand in the error line; the progress has shown them all."""
 FLUSH_S = 1.0
 """Events that are still on their way at the end get this long."""
 
@@ -182,8 +184,13 @@ class _Session:
 
     def _why_not(self) -> str:
         last = self._done[-1]
-        reasons = "; ".join(last.blockers) or "nothing is known to hold it"
-        return f"node/{last.node} is not drained: {reasons}; {_next(last.node)}{self._rest()}"
+        reasons = "; ".join(last.blockers[:BLOCKERS_MAX]) or "nothing is known to hold it"
+        more = len(last.blockers) - BLOCKERS_MAX
+        reasons += f"; and {more} more" if more > 0 else ""
+        return (
+            f"node/{last.node} is not drained: {reasons}; it stays cordoned: {_next(last.node)}"
+            f"{self._rest()}"
+        )
 
     def _rest(self) -> str:
         begun = len(self._done)
@@ -204,9 +211,7 @@ class _Session:
 
 
 def _next(name: str) -> str:
-    return (
-        f"it stays cordoned: `unmoor drain {name}` goes on, `kubectl uncordon {name}` gives it back"
-    )
+    return f"`unmoor drain {name}` goes on, `kubectl uncordon {name}` gives it back"
 
 
 def _show(output: str) -> Show:
