@@ -1,4 +1,7 @@
-"""Provisioners: each rule of spec 1.1, with what it accepts and refuses (T370, T416, T417)."""
+"""Provisioners: each rule of spec 1.1, with what it accepts and refuses (T370, T416, T417).
+
+The kubelet's part of T370 is in test_kubelet.
+"""
 
 from typing import Any
 
@@ -28,10 +31,6 @@ def taint(key: str = "a", effect: str = "NoSchedule", value: str = "") -> dict[s
 
 def require(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, "values": list(values)}
-
-
-def kubelet(**fields: Any) -> dict[str, Any]:
-    return {"kubeletConfiguration": fields}
 
 
 ACCEPTED: dict[str, dict[str, Any]] = {
@@ -84,31 +83,6 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     "limits": {"limits": {"resources": {"cpu": 1000, "memory": "1000Gi", "x.com/y": "0"}}},
     "weights": {"weight": 1},
     "largest weight": {"weight": 100},
-    "kubelet, empty": kubelet(),
-    "reserved": kubelet(
-        kubeReserved={"cpu": "100m", "memory": "1Gi", "ephemeral-storage": "1Gi", "pid": "100"},
-        systemReserved={"cpu": 1, "memory": "0"},
-    ),
-    "hard eviction": kubelet(
-        evictionHard={
-            "memory.available": "5%",
-            "nodefs.available": "10Gi",
-            "nodefs.inodesFree": "0%",
-            "imagefs.available": "100%",
-            "imagefs.inodesFree": "12.5%",
-            "pid.available": "100",
-        }
-    ),
-    "soft eviction with its grace": kubelet(
-        evictionSoft={"memory.available": "5%"},
-        evictionSoftGracePeriod={"memory.available": "1m30s"},
-    ),
-    "image collection": kubelet(imageGCHighThresholdPercent=60, imageGCLowThresholdPercent=50),
-    "image collection, equal": kubelet(
-        imageGCHighThresholdPercent=60, imageGCLowThresholdPercent=60
-    ),
-    "image collection, one": kubelet(imageGCLowThresholdPercent=100),
-    "density": kubelet(maxPods=0, podsPerCore=0, clusterDNS=["10.0.0.10"], cpuCFSQuota=False),
     "an inline provider": {
         "provider": {"subnetSelector": {"a": "b"}, "securityGroupSelector": {"a": "b"}},
         "providerRef": None,
@@ -223,79 +197,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "weight zero": ({"weight": 0}, "spec.weight"),
     "weight 101": ({"weight": 101}, "spec.weight"),
-    "a reserved resource that is none": (
-        kubelet(kubeReserved={"gpu": "1"}),
-        "spec.kubeletConfiguration.kubeReserved.gpu",
-    ),
-    "a negative reservation": (
-        kubelet(systemReserved={"cpu": "-1"}),
-        "spec.kubeletConfiguration.systemReserved.cpu",
-    ),
-    "a reservation that is no quantity": (
-        kubelet(kubeReserved={"cpu": "much"}),
-        "spec.kubeletConfiguration.kubeReserved.cpu",
-    ),
-    "a signal that is none": (
-        kubelet(evictionHard={"memory": "5%"}),
-        "spec.kubeletConfiguration.evictionHard.memory",
-    ),
-    "a negative percentage": (
-        kubelet(evictionHard={"memory.available": "-3%"}),
-        "spec.kubeletConfiguration.evictionHard.memory.available",
-    ),
-    "a percentage of nothing": (
-        kubelet(evictionHard={"memory.available": "%"}),
-        "spec.kubeletConfiguration.evictionHard.memory.available",
-    ),
-    "more than all": (
-        kubelet(evictionHard={"memory.available": "100.1%"}),
-        "spec.kubeletConfiguration.evictionHard.memory.available",
-    ),
-    "a percentage that is no number": (
-        kubelet(evictionHard={"memory.available": "5Gi%"}),
-        "spec.kubeletConfiguration.evictionHard.memory.available",
-    ),
-    "a threshold that is none": (
-        kubelet(evictionHard={"memory.available": "110GB"}),
-        "spec.kubeletConfiguration.evictionHard.memory.available",
-    ),
-    "a negative threshold": (
-        kubelet(evictionHard={"memory.available": "-1Gi"}),
-        "spec.kubeletConfiguration.evictionHard.memory.available",
-    ),
-    "soft eviction without grace": (
-        kubelet(evictionSoft={"memory.available": "5%"}),
-        "spec.kubeletConfiguration.evictionSoft.memory.available",
-    ),
-    "grace without soft eviction": (
-        kubelet(evictionSoftGracePeriod={"memory.available": "1m"}),
-        "spec.kubeletConfiguration.evictionSoftGracePeriod.memory.available",
-    ),
-    "a grace that is no duration": (
-        kubelet(
-            evictionSoft={"memory.available": "5%"},
-            evictionSoftGracePeriod={"memory.available": "soon"},
-        ),
-        "spec.kubeletConfiguration.evictionSoftGracePeriod.memory.available",
-    ),
-    "a grace for a signal that is none": (
-        kubelet(evictionSoft={"memory": "5%"}, evictionSoftGracePeriod={"memory": "-1m"}),
-        "spec.kubeletConfiguration.evictionSoftGracePeriod.memory",
-    ),
-    "image collection, reversed": (
-        kubelet(imageGCHighThresholdPercent=50, imageGCLowThresholdPercent=60),
-        "spec.kubeletConfiguration.imageGCHighThresholdPercent",
-    ),
-    "image collection above 100": (
-        kubelet(imageGCHighThresholdPercent=101),
-        "spec.kubeletConfiguration.imageGCHighThresholdPercent",
-    ),
-    "image collection below 0": (
-        kubelet(imageGCLowThresholdPercent=-1),
-        "spec.kubeletConfiguration.imageGCLowThresholdPercent",
-    ),
-    "negative pods": (kubelet(maxPods=-1), "spec.kubeletConfiguration.maxPods"),
-    "negative density": (kubelet(podsPerCore=-1), "spec.kubeletConfiguration.podsPerCore"),
 }
 
 
@@ -310,6 +211,10 @@ def test_t370_refused(spec: dict[str, Any], field: str) -> None:
 
     assert field in found
     assert found[field].startswith(f"provisioner/default: {field}")
+
+
+def test_the_kubelet_s_errors_are_the_provisioner_s() -> None:
+    assert "spec.kubeletConfiguration.maxPods" in problems(kubeletConfiguration={"maxPods": -1})
 
 
 def test_every_error_is_found_at_once_and_says_what_to_do() -> None:
