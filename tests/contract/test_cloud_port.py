@@ -31,6 +31,7 @@ from unmoor.sim.actors.machines import MachineDelays, Machines
 from unmoor.sim.apiserver import Server
 from unmoor.sim.direct import DirectApi
 
+CLOSING_S = 0.1
 QUICK = MachineDelays(launch_s=(0.2, 0.5), shut_down_s=(0.2, 0.5))
 
 
@@ -112,3 +113,5 @@ async def test_simulated_on_a_real_control_plane(
     ):
         await ground.restock()
         await CASES[name](ground)
+    # A cancelled watch closes its TLS connection in the background; the loop must outlive that.
+    await clock.sleep(CLOSING_S)
