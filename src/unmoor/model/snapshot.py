@@ -4,11 +4,12 @@ A ``View`` is what every decision reads. ``runtime.store`` keeps a live one curr
 frozen ones (shallow copies: index entries are tuples that are replaced, never mutated, so a shallow
 copy is a true one). ``View.of`` builds one from objects, for tests and for plans.
 
-Must not: be changed by whoever receives it. The three underscored writers are the store's.
+Must not: be changed by whoever receives it. The underscored writers are the store's.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -85,6 +86,7 @@ class View:
         }
         self._answers: dict[tuple[Asked, str], Answer[Any]] = {}
         self._changes: list[tuple[int, Ref]] = []
+        self._complete_since = 0
         self._broken: dict[str, dict[Key, str]] = {kind: {} for kind in KINDS}
 
     @classmethod
@@ -203,10 +205,14 @@ class View:
         return self._broken[resource.kind]
 
     def changed_since(self, version: int) -> frozenset[Ref] | None:
-        """What changed after ``version``; None when that is too long ago to say."""
-        if version < self.version - len(self._changes):
+        """What changed after ``version``; None when anything may have.
+
+        That is when it is too long ago to say, or when the settings have changed since.
+        """
+        if version < self._complete_since:
             return None
-        return frozenset(ref for at, ref in self._changes if at > version)
+        first = bisect_right(self._changes, version, key=_version_of)
+        return frozenset(ref for _, ref in self._changes[first:])
 
     def freeze(self) -> View:
         """A copy that stays as it is while the live view goes on: shallow, a few milliseconds."""
@@ -216,6 +222,7 @@ class View:
         frozen._indexes = {name: dict(entries) for name, entries in self._indexes.items()}
         frozen._answers = dict(self._answers)
         frozen._changes = list(self._changes)
+        frozen._complete_since = self._complete_since
         frozen._broken = {kind: dict(broken) for kind, broken in self._broken.items()}
         return frozen
 
@@ -242,20 +249,43 @@ class View:
                 continue
             entries = self._indexes[index.name]
             for entry in before - after:
-                left = tuple(other for other in entries[entry] if other != key)
+                left = _without(entries[entry], key)
                 if left:
                     entries[entry] = left
                 else:
                     del entries[entry]
             for entry in after - before:
-                entries[entry] = tuple(sorted((*entries.get(entry, ()), key)))
-        self._note_change(Ref(kind, key[1], namespace=key[0], uid=(new or old).uid))
+                entries[entry] = _with(entries.get(entry, ()), key)
+        obj: Any = old if new is None else new
+        self._note_change(Ref(kind, key[1], namespace=key[0], uid=obj.uid))
 
     def _note_change(self, ref: Ref) -> None:
         self.version += 1
         self._changes.append((self.version, ref))
         if len(self._changes) > 2 * CHANGES_KEPT:
+            self._complete_since = self._changes[CHANGES_KEPT - 1][0]
             del self._changes[:CHANGES_KEPT]
+
+    def _note_all_changed(self) -> None:
+        self.version += 1
+        self._changes.clear()
+        self._complete_since = self.version
+
+
+def _version_of(change: tuple[int, Ref]) -> int:
+    return change[0]
+
+
+def _with(keys: tuple[Key, ...], key: Key) -> tuple[Key, ...]:
+    """These ordered keys and one more; an owner may have thousands of pods."""
+    at = bisect_left(keys, key)
+    return (*keys[:at], key, *keys[at:])
+
+
+def _without(keys: tuple[Key, ...], key: Key) -> tuple[Key, ...]:
+    at = bisect_left(keys, key)
+    assert keys[at] == key, key
+    return keys[:at] + keys[at + 1 :]
 
 
 __all__ = ["CHANGES_KEPT", "INDEXES", "Identity", "Index", "View"]

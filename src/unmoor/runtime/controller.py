@@ -82,7 +82,7 @@ class Controller:
         self.ports = ports
         self.options = options
         scheme = ports.cloud.scheme if ports.cloud is not None else ""
-        cluster = options.cluster or options.settings.cluster_name
+        cluster = options.cluster or options.settings.aws.cluster_name
         self.store = Store(options.settings, Identity(cluster, scheme))
         self.story = Story()
         self.leader: Leader | None = None
@@ -94,8 +94,9 @@ class Controller:
                 namespace=options.namespace,
                 times=options.lease,
             )
+        self._report = report or _ignore
         self.informer = Informer(
-            ports.api, self.store, ports.clock, jitter=ports.jitter, **_given(report)
+            ports.api, self.store, ports.clock, jitter=ports.jitter, report=self._report
         )
         self.loop = Loop(
             self.store,
@@ -119,9 +120,10 @@ class Controller:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.informer.run(self.options.watched, self._queries()))
+                await self.informer.wait_synced()
+                # Whoever cannot see the cluster must not keep the lease from those who can.
                 if self.leader is not None:
                     tasks.create_task(self.leader.run(self._on_leadership))
-                await self.informer.wait_synced()
                 await self.loop.run(reconcilers)
         finally:
             if self.leader is not None:
@@ -139,18 +141,27 @@ class Controller:
 
     def _on_leadership(self, is_leading: bool) -> None:  # noqa: FBT001 - a state, not an option
         if is_leading:
-            self.loop.wake_all()
+            self.loop.lead()
 
     def _configure(self, kind: str, _old: Any | None, new: Any | None) -> None:
-        """Settings are live (spec 1.5); a bad value keeps the last good one."""
-        if kind != "ConfigMap" or new is None or new.name != self.options.settings_name:
+        """Settings are live (spec 1.5); a bad value keeps the last good one.
+
+        So does a map that is gone: whoever re-creates it should not get other settings meanwhile.
+        """
+        if kind != "ConfigMap" or new is None:
             return
-        read, _ = settings.read(new.data, self.store.settings)
-        if not self.options.cluster and read.cluster_name:
-            self.store.identity = Identity(read.cluster_name, self.store.identity.scheme)
+        if new.key != (self.options.namespace, self.options.settings_name):
+            return
+        read, errors = settings.read(new.data, self.store.settings)
+        for error in errors:
+            self._report(kinds.CONFIG_MAPS, str(error))
+        if read == self.store.settings:
+            return
+        if not self.options.cluster and read.aws.cluster_name:
+            self.store.identity = Identity(read.aws.cluster_name, self.store.identity.scheme)
         self.store.configure(read)
         self.loop.wake_all()
 
 
-def _given(report: Report | None) -> dict[str, Report]:
-    return {} if report is None else {"report": report}
+def _ignore(_resource: Resource[Any], _problem: str) -> None:
+    """Report to nobody."""

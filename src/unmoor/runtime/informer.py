@@ -2,8 +2,10 @@
 
 One task for each kind. A list gives everything as of a version; the watch continues from it; a
 bookmark moves the version on; 410 ("too old") lists again; anything else that fails is tried again
-from the last version, after a growing, jittered pause. So there is never a gap: what a cut watch
-did not bring, the next one replays or the next list shows.
+from the last version, after a growing, jittered pause, and after a few times by a list. So there is
+never a gap: what a cut watch did not bring, the next one replays or the next list shows.
+
+A change that cannot be read may have been a deletion. Only a list can tell, so one follows soon.
 
 Must not: know what the objects mean. An object that cannot be read is handed on as such.
 """
@@ -32,6 +34,14 @@ PAGE_SIZE = 500
 PAUSE_MIN_S = 0.2
 PAUSE_MAX_S = 10.0
 """Pause before a failed list or watch is tried again: doubles from the first to the second."""
+GOOD_WATCH_S = 5.0
+"""A watch that lasted this long was a good one, even if nothing happened in it."""
+WATCH_FAILURES_MAX = 5
+"""After so many failures in a row to go on from a version, it is given up and a list made: the
+server may have been restored from a backup in which that version has not come yet."""
+LIST_AFTER_BROKEN_S = 60.0
+"""From a change that cannot be read until the kind is listed again."""
+_GONE = 410
 
 
 class Sink(Protocol):
@@ -70,6 +80,21 @@ def _ignore(_resource: Resource[Any], _problem: str) -> None:
     """Report to nobody."""
 
 
+class _PagesExpired(ApiError):
+    """The server does not know any more what the next page of a list was to be (410)."""
+
+
+class _Place:
+    """How far the sink has followed one kind. ``version`` "": a list is needed."""
+
+    __slots__ = ("failures", "list_at", "version")
+
+    def __init__(self) -> None:
+        self.version = ""
+        self.failures = 0
+        self.list_at: float | None = None
+
+
 class Informer:
     """Keeps a sink equal to the server for some kinds, until cancelled."""
 
@@ -98,44 +123,86 @@ class Informer:
         self, resources: Sequence[Resource[Any]], queries: Mapping[str, Query] | None = None
     ) -> None:
         """Follow these kinds until cancelled; ``queries`` narrows a kind by name."""
-        self._waiting = {resource.kind for resource in resources}
+        self._waiting |= {resource.kind for resource in resources}
+        if self._waiting:
+            self._synced.clear()
+        else:
+            self._synced.set()
         async with asyncio.TaskGroup() as tasks:
             for resource in resources:
                 query = (queries or {}).get(resource.kind, ALL)
-                tasks.create_task(self._follow(resource, query))
+                tasks.create_task(
+                    self._follow(resource, query), name=f"informer of {resource.plural}"
+                )
 
     async def _follow(self, resource: Resource[Any], query: Query) -> None:
-        version = ""
-        failures = 0
+        place = _Place()
         while True:
             try:
-                if not version:
-                    version = await self._list(resource, query)
-                    self._waiting.discard(resource.kind)
-                    if not self._waiting:
-                        self._synced.set()
-                    failures = 0
-                before = version
-                async for event in self._api.watch(resource, query, since=version):
-                    version = self._take(resource, event, version)
-                # The server closes a watch now and then; one that brought nothing waits a little.
-                failures = 0 if version != before else max(failures, 1)
-            except ApiError as error:
-                if error.code == 410:  # noqa: PLR2004
-                    version = ""
-                failures += 1
-                self._report(resource, str(error))
+                await self._go_on(resource, query, place)
             except PortError as error:
-                failures += 1
+                place.failures += 1
+                if isinstance(error, ApiError) and error.code == _GONE:
+                    place.version = ""
                 self._report(resource, str(error))
-            await self._pause(failures)
+            if place.failures and place.failures % WATCH_FAILURES_MAX == 0:
+                place.version = ""
+            await self._pause(place.failures)
+
+    async def _go_on(self, resource: Resource[Any], query: Query, place: _Place) -> None:
+        """List if need be, then watch until the server closes it or a list is due."""
+        if not place.version:
+            place.list_at = None
+            place.version = await self._list(resource, query)
+            self._has_listed(resource)
+        opened_at, before = self._clock.now().mono, place.version
+        is_good = False
+        try:
+            await self._watch(resource, query, place)
+        finally:
+            is_good = self._clock.now().mono >= opened_at + GOOD_WATCH_S
+            # A list alone is no success: where each watch is refused, the pause must grow.
+            if is_good or place.version != before:
+                place.failures = 0
+        if not is_good:
+            # The server closes a watch now and then, but not so soon.
+            place.failures += 1
+
+    async def _watch(self, resource: Resource[Any], query: Query, place: _Place) -> None:
+        try:
+            async with asyncio.timeout_at(place.list_at) as limit:
+                async for event in self._api.watch(resource, query, since=place.version):
+                    place.version = self._take(resource, event, place.version)
+                    if isinstance(event, Broken) and place.list_at is None:
+                        place.list_at = self._clock.now().mono + LIST_AFTER_BROKEN_S
+                        limit.reschedule(place.list_at)
+        except TimeoutError:
+            place.version = ""
+
+    def _has_listed(self, resource: Resource[Any]) -> None:
+        self._waiting.discard(resource.kind)
+        if not self._waiting:
+            self._synced.set()
 
     async def _list(self, resource: Resource[Any], query: Query) -> str:
+        try:
+            return await self._list_pages(resource, query, PAGE_SIZE)
+        except _PagesExpired as error:
+            # The rest of the pages is no longer to be had: take everything in one answer.
+            self._report(resource, str(error))
+            return await self._list_pages(resource, query, 0)
+
+    async def _list_pages(self, resource: Resource[Any], query: Query, limit: int) -> str:
         objects: list[Any] = []
         after = ""
         broken: list[Broken] = []
         while True:
-            page = await self._api.list(resource, query, limit=PAGE_SIZE, after=after)
+            try:
+                page = await self._api.list(resource, query, limit=limit, after=after)
+            except ApiError as error:
+                if error.code != _GONE or not after:
+                    raise
+                raise _PagesExpired(error.code, error.reason, error.message) from error
             objects += page.items
             broken += page.broken
             after = page.next

@@ -11,8 +11,12 @@ Must not: decide, retry, or wait for anything but the answer.
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable
-from typing import Any
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, TypeAlias
+
+import msgspec
 
 from unmoor.lifecycle.effects import (
     AnyEffect,
@@ -42,20 +46,29 @@ from unmoor.runtime.ports import (
 from unmoor.runtime.store import Store
 from unmoor.runtime.story import Outcome
 
-CONCURRENT_EFFECTS_MAX = 50
-"""Effects of one step that are in flight at once."""
+MayAct: TypeAlias = Callable[[], bool]
+"""False when another instance may be acting: nothing is begun then."""
+
+CONCURRENT_REQUESTS_MAX = 100
+"""Requests to the API server that are in flight at once, for all steps together."""
+CONCURRENT_CLOUD_MAX = 50
+"""The same for the cloud, which is slower and must not hold the others up."""
 
 _KIND_OF_CODE = {
     400: ProblemKind.INVALID,
     401: ProblemKind.FORBIDDEN,
     403: ProblemKind.FORBIDDEN,
     404: ProblemKind.NOT_FOUND,
+    408: ProblemKind.UNKNOWN,
     409: ProblemKind.CONFLICT,
-    410: ProblemKind.NOT_FOUND,
     422: ProblemKind.INVALID,
     429: ProblemKind.TOO_MANY_REQUESTS,
+    502: ProblemKind.UNKNOWN,
+    503: ProblemKind.UNKNOWN,
     504: ProblemKind.UNKNOWN,
 }
+_UNKNOWN_REASONS = frozenset({"Timeout", "ServerTimeout"})
+"""API reference: StatusReason; the server itself cannot say what came of it (code 500 or 504)."""
 _KIND_OF_CLOUD = {
     "not-found": ProblemKind.NOT_FOUND,
     "insufficient-capacity": ProblemKind.INSUFFICIENT_CAPACITY,
@@ -70,9 +83,12 @@ def problem_of(error: PortError) -> Problem:
     match error:
         case ApiError():
             kind = _KIND_OF_CODE.get(error.code, ProblemKind.FAILED)
+            if error.reason in _UNKNOWN_REASONS:
+                kind = ProblemKind.UNKNOWN
             return Problem(kind, error.message, error.code, error.retry_after_s)
         case CloudError():
-            return Problem(_KIND_OF_CLOUD[error.kind], error.message, 0, error.retry_after_s)
+            kind = _KIND_OF_CLOUD.get(error.kind, ProblemKind.FAILED)
+            return Problem(kind, error.message, 0, error.retry_after_s)
         case _:
             return Problem(ProblemKind.UNKNOWN, str(error) or type(error).__name__)
 
@@ -89,18 +105,38 @@ class Interpreter:
         self._clock = clock
         self._cloud = cloud
         self._recorder = recorder
-        self._permits = asyncio.Semaphore(CONCURRENT_EFFECTS_MAX)
+        self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS_MAX)
+        self._calls = asyncio.Semaphore(CONCURRENT_CLOUD_MAX)
 
-    async def execute(self, effects: tuple[AnyEffect, ...]) -> tuple[Outcome, ...]:
-        """Execute effects of one step at once; the outcomes are in the same order."""
-        if len(effects) == 1:
-            return (await self._one(effects[0]),)
-        return tuple(await asyncio.gather(*(self._one(effect) for effect in effects)))
+    async def execute(
+        self, effects: tuple[AnyEffect, ...], may_act: MayAct = lambda: True
+    ) -> tuple[Outcome, ...]:
+        """Execute effects of one step at once; the outcomes are in the same order.
 
-    async def _one(self, effect: AnyEffect) -> Outcome:
-        async with self._permits:
-            problem = await self._do(effect)
-        return Outcome(effect, problem)
+        ``may_act`` is asked right before each one. All have ended when this returns.
+        """
+        return tuple(await asyncio.gather(*(self._one(effect, may_act) for effect in effects)))
+
+    async def _one(self, effect: AnyEffect, may_act: MayAct) -> Outcome:
+        try:
+            async with self._permits(effect):
+                if not may_act():
+                    return Outcome(effect, Problem(ProblemKind.FAILED, "not leading"))
+                return Outcome(effect, await self._do(effect))
+        except Exception:  # noqa: BLE001 - ours: this effect crashes, the others are waited for
+            problem = Problem(ProblemKind.UNKNOWN, "a bug of ours")
+            return Outcome(effect, problem, traceback.format_exc())
+
+    def _permits(self, effect: AnyEffect) -> AbstractAsyncContextManager[None]:
+        match effect:
+            case Publish():
+                return nullcontext()
+            case Launch() | Terminate() | TagInstance():
+                return self._calls
+            case Observe() if effect.asked is not Asked.OBJECT:
+                return self._calls
+            case _:
+                return self._requests
 
     async def _do(self, effect: AnyEffect) -> Problem | None:
         match effect:
@@ -141,34 +177,10 @@ class Interpreter:
             propagation="" if effect.ref.kind == "Pod" else "Background",
         )
         answer = await self._api.delete(effect.ref, options)
-        if answer.get("kind") == "Status" or "metadata" not in answer or _is_gone(answer):
+        if _is_gone(answer):
             self._store.forget(effect.ref.kind, effect.ref.key, effect.ref.uid)
         else:
             self._store.fold(effect.ref.kind, answer)
-
-    async def _write(self, ref: Ref, write: Callable[[], Awaitable[None]]) -> Problem | None:
-        """Write to one object; whatever is refused or unknown is looked up on the server."""
-        try:
-            await write()
-        except PortError as error:
-            problem = problem_of(error)
-            if problem.kind is ProblemKind.NOT_FOUND:
-                self._store.forget(ref.kind, ref.key, ref.uid)
-            else:
-                await self._read(ref)
-            return problem
-        return None
-
-    async def _create(self, effect: Create) -> Problem | None:
-        try:
-            self._store.fold(effect.ref.kind, await self._api.create(effect.ref, effect.body))
-        except PortError as error:
-            await self._read(effect.ref)
-            # The name is deterministic: whoever made it, it is the one that we meant.
-            if isinstance(error, ApiError) and error.reason == "AlreadyExists":
-                return None
-            return problem_of(error)
-        return None
 
     async def _evict(self, effect: Evict) -> Problem | None:
         ref = effect.ref
@@ -178,27 +190,57 @@ class Interpreter:
             "metadata": {"name": ref.name, "namespace": ref.namespace},
             "deleteOptions": {"preconditions": {"uid": ref.uid}},
         }
-        problem: Problem | None = None
-        try:
+
+        async def evict() -> None:
             await self._api.create(ref, body, subresource="eviction")
-        except PortError as error:
-            problem = problem_of(error)
-            if problem.kind is ProblemKind.NOT_FOUND:
-                self._store.forget(ref.kind, ref.key, ref.uid)
-            elif problem.kind in {ProblemKind.CONFLICT, ProblemKind.UNKNOWN}:
-                await self._read(ref)
+
+        problem = await self._write(ref, evict)
         self._answer(Asked.EVICTION, ref.uid, True if problem is None else None, problem)
         return problem
 
+    async def _write(self, ref: Ref, write: Callable[[], Awaitable[None]]) -> Problem | None:
+        """Write to one object; whatever is refused or unknown is looked up on the server."""
+        if not ref.uid:
+            raise ValueError(f"{ref} has no uid: whoever bears the name now may be another")
+        try:
+            await write()
+        except PortError as error:
+            problem = problem_of(error)
+            if _is_absent(error, ref):
+                self._store.forget(ref.kind, ref.key, ref.uid)
+            elif problem.kind is ProblemKind.NOT_FOUND:
+                # A path that is not served, say: that does not tell that the object is gone.
+                seen = await self._read(ref)
+                if seen is None or seen.kind is not ProblemKind.NOT_FOUND:
+                    return msgspec.structs.replace(problem, kind=ProblemKind.FAILED)
+            elif problem.kind is not ProblemKind.TOO_MANY_REQUESTS:
+                await self._read(ref)
+            return problem
+        return None
+
+    async def _create(self, effect: Create) -> Problem | None:
+        try:
+            self._store.fold(effect.ref.kind, await self._api.create(effect.ref, effect.body))
+        except PortError as error:
+            problem = problem_of(error)
+            unseen = await self._read(effect.ref)
+            # The name is deterministic: whoever made it, it is the one that we meant. But as long
+            # as we have not seen it, we do not know it.
+            if isinstance(error, ApiError) and error.reason == "AlreadyExists":
+                return unseen
+            return None if problem.kind is ProblemKind.UNKNOWN and unseen is None else problem
+        return None
+
     async def _read(self, ref: Ref) -> Problem | None:
         """Look at the server itself and fold what it says; failing to is left to the next step."""
+        held = self._store.find(ref)
+        uid = ref.uid or (held.uid if held is not None else "")
         try:
             self._store.fold(ref.kind, await self._api.get(ref))
         except PortError as error:
-            problem = problem_of(error)
-            if problem.kind is ProblemKind.NOT_FOUND:
-                self._store.forget(ref.kind, ref.key, ref.uid)
-            return problem
+            if _is_absent(error, ref):
+                self._store.forget(ref.kind, ref.key, uid)
+            return problem_of(error)
         return None
 
     # The cloud.
@@ -265,8 +307,20 @@ class Interpreter:
         self._store.record(asked, subject, Answer(self._clock.now(), result, problem))
 
 
+def _is_absent(error: PortError, ref: Ref) -> bool:
+    """The server says that there is no object of this name: not that it does not serve the path."""
+    if not isinstance(error, ApiError) or error.code != 404 or error.reason != "NotFound":  # noqa: PLR2004
+        return False
+    if not error.status:
+        return True
+    details = error.status.get("details") or {}
+    return bool(details.get("name") == ref.name)
+
+
 def _is_gone(answer: JSON) -> bool:
-    """A deletion that took effect at once answers with the object's last state."""
-    meta = answer.get("metadata", {})
+    """A deletion that took effect at once answers with a Status, or the object's last state."""
+    if answer.get("kind") == "Status" or "metadata" not in answer:
+        return True
+    meta = answer["metadata"]
     grace = meta.get("deletionGracePeriodSeconds")
     return not meta.get("finalizers") and (not meta.get("deletionTimestamp") or grace == 0)

@@ -2,16 +2,19 @@
 
 The holder renews; another takes over when the renewals have stopped for the lease's duration,
 measured on its own monotonic clock from when it saw the last change, never by comparing wall clocks
-of two machines. Losing the race costs nothing: every effect carries its own preconditions.
+of two machines. The holder stops beginning anything earlier, at ``renew_deadline_s``. What it has
+begun by then may still arrive until its requests time out; that window is why losing the race costs
+nothing: every effect carries its own preconditions.
 
-Must not: stop anything by itself. ``may_act`` is asked before each step.
+Must not: stop anything by itself. ``may_act`` is asked before each step and each effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -20,6 +23,11 @@ from unmoor.model.kinds import LEASES
 from unmoor.model.moment import rfc3339_micro
 from unmoor.runtime.ports import Api, ApiError, Clock, PortError
 
+RELEASE_LIMIT_S = 5.0
+"""A clean stop tries this long to give the lease up."""
+_NOT_FOUND = 404
+_CONFLICT = 409
+
 
 class LeaseTimes(msgspec.Struct, frozen=True):
     """Seconds. A holder that could not renew for ``renew_deadline_s`` stops acting."""
@@ -27,6 +35,11 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     duration_s: float = 15.0
     renew_deadline_s: float = 10.0
     retry_s: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Two would lead at once if the others did not wait at least as long as the holder acts."""
+        if not 0 < self.retry_s <= self.renew_deadline_s <= self.duration_s:
+            raise ValueError(f"{self}: keep 0 < retry_s <= renew_deadline_s <= duration_s")
 
 
 class Leader:
@@ -43,12 +56,15 @@ class Leader:
         times: LeaseTimes = LeaseTimes(),
     ) -> None:
         """``identity`` must differ between instances."""
+        assert identity, "who has no name cannot be told from the others"
         self._api = api
         self._clock = clock
         self._identity = identity
         self._ref = LEASES.ref(name, namespace)
         self._times = times
         self._renewed_at: float | None = None
+        self._has_written = False
+        self._has_rival = False
         self._seen: tuple[str, float] = ("", 0.0)
 
     def may_act(self) -> bool:
@@ -63,11 +79,10 @@ class Leader:
         while True:
             asked_at = self._clock.now().mono
             try:
-                if await self._try():
-                    self._renewed_at = asked_at
-                else:
-                    self._renewed_at = None
-            except PortError:
+                # An answer that comes later than this would be of no use any more.
+                async with asyncio.timeout(self._times.renew_deadline_s / 2):
+                    self._renewed_at = asked_at if await self._try() else None
+            except (PortError, TimeoutError):
                 # Unknown or refused: what we hold stays good until its deadline.
                 pass
             is_leading = self.may_act()
@@ -78,73 +93,89 @@ class Leader:
 
     async def release(self) -> None:
         """Give the lease up at a clean stop, so that the next instance need not wait."""
-        if self._renewed_at is None:
-            return
         self._renewed_at = None
+        if not self._has_written:
+            return
         try:
-            lease = await self._api.get(self._ref)
-            if lease["spec"].get("holderIdentity") == self._identity:
-                await self._write(lease, {"holderIdentity": "", "leaseDurationSeconds": 1})
-        except PortError:
+            async with asyncio.timeout(RELEASE_LIMIT_S):
+                lease = await self._api.get(self._ref)
+                if _spec_of(lease).get("holderIdentity") == self._identity:
+                    await self._write(lease, {"holderIdentity": "", "leaseDurationSeconds": 1})
+        except (PortError, TimeoutError):
             return
 
     async def _try(self) -> bool:
+        """Whether we hold the lease now; an error leaves that open."""
         try:
             lease = await self._api.get(self._ref)
         except ApiError as error:
-            if error.code != 404:  # noqa: PLR2004
+            if error.code != _NOT_FOUND:
                 raise
-            return await self._create()
-        spec = lease.get("spec", {})
+            # Somebody has removed it, and its holder may not have noticed yet.
+            if self._has_rival and not self._is_quiet("", self._times.duration_s):
+                return False
+            return await self._won(self._create)
+        spec = _spec_of(lease)
         holder = spec.get("holderIdentity") or ""
         if holder == self._identity:
-            return await self._write(lease, {})
-        if holder and not self._has_expired(lease):
-            return False
-        transitions = int(spec.get("leaseTransitions") or 0) + 1
-        now = self._clock.now().wall
-        return await self._write(
-            lease, {"acquireTime": rfc3339_micro(now), "leaseTransitions": transitions}
-        )
-
-    def _has_expired(self, lease: JSON) -> bool:
-        """Nobody has touched it for its duration, by our own clock, since we first saw it so."""
+            # A conflict is no loss: others may label the lease, but only its holder field counts.
+            await self._write(lease, {})
+            return True
         version = str(lease["metadata"]["resourceVersion"])
+        self._has_rival = bool(holder)
+        duration_s = float(spec.get("leaseDurationSeconds") or self._times.duration_s)
+        if holder and not self._is_quiet(version, duration_s):
+            return False
+        taken = {
+            "acquireTime": rfc3339_micro(self._clock.now().wall),
+            "leaseTransitions": int(spec.get("leaseTransitions") or 0) + 1,
+        }
+        return await self._won(lambda: self._write(lease, taken))
+
+    def _is_quiet(self, version: str, duration_s: float) -> bool:
+        """Nobody has touched it for so long, by our own clock, since we first saw it so."""
         now = self._clock.now().mono
         if self._seen[0] != version:
             self._seen = (version, now)
-        duration = float(lease["spec"].get("leaseDurationSeconds") or self._times.duration_s)
-        return now >= self._seen[1] + duration
+        return now >= self._seen[1] + duration_s
 
-    async def _create(self) -> bool:
+    async def _won(self, write: Callable[[], Awaitable[None]]) -> bool:
+        try:
+            await write()
+        except ApiError as error:
+            if error.code == _CONFLICT:  # somebody else was first
+                return False
+            raise
+        return True
+
+    async def _create(self) -> None:
         now = self._clock.now().wall
+        self._has_written = True
         body = {
             "apiVersion": LEASES.api_version,
             "kind": LEASES.kind,
             "metadata": {"name": self._ref.name, "namespace": self._ref.namespace},
             "spec": {"acquireTime": rfc3339_micro(now), "leaseTransitions": 0, **self._held(now)},
         }
-        return await self._won(lambda: self._api.create(self._ref, body))
+        await self._api.create(self._ref, body)
 
-    async def _write(self, lease: JSON, spec: JSON) -> bool:
+    async def _write(self, lease: JSON, spec: JSON) -> None:
+        self._has_written = True
         body = {
             "metadata": {"resourceVersion": lease["metadata"]["resourceVersion"]},
             "spec": {**self._held(self._clock.now().wall), **spec},
         }
-        return await self._won(lambda: self._api.patch(self._ref, body))
-
-    async def _won(self, write: Callable[[], Any]) -> bool:
-        try:
-            await write()
-        except ApiError as error:
-            if error.code == 409:  # noqa: PLR2004 - somebody else was first
-                return False
-            raise
-        return True
+        await self._api.patch(self._ref, body)
 
     def _held(self, now: datetime) -> JSON:
         return {
             "holderIdentity": self._identity,
-            "leaseDurationSeconds": round(self._times.duration_s) or 1,
+            # Whole seconds, and never less than we may act.
+            "leaseDurationSeconds": math.ceil(self._times.duration_s),
             "renewTime": rfc3339_micro(now),
         }
+
+
+def _spec_of(lease: JSON) -> JSON:
+    spec: JSON = lease.get("spec") or {}
+    return spec

@@ -3,7 +3,8 @@
 One dispatcher for each row of the table. It takes a ready key, one moment and the live view, calls
 the step, hands the effects to the interpreter and looks at the key again when the step said so or
 something changed. A step that raises is a bug of ours: its story is kept and told, the key is tried
-again later, and all other keys go on.
+again later, and all other keys go on. Between two steps everything else gets its turn, so that
+leases, probes and watches never wait for more than one of them.
 
 Must not: know what any step decides, or read a clock more than once for a step.
 """
@@ -11,29 +12,35 @@ Must not: know what any step decides, or read a clock more than once for a step.
 from __future__ import annotations
 
 import asyncio
+import math
 import traceback
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from unmoor.lifecycle.effects import Evict, Launch, Observe, Publish, Terminate
+import msgspec
+
+from unmoor.lifecycle.effects import Create, Evict, Launch, Observe, Publish, Terminate
 from unmoor.lifecycle.step import Step
-from unmoor.model.kinds import KINDS
+from unmoor.model.kinds import KINDS, ref_of
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.observation import ProblemKind
-from unmoor.runtime.interpreter import Interpreter
+from unmoor.runtime.interpreter import Interpreter, MayAct
 from unmoor.runtime.ports import Clock, Executor
-from unmoor.runtime.queue import BACK_OFF_MAX_S, WorkQueue
-from unmoor.runtime.reconciler import ONE, Key, Reconciler, Where
+from unmoor.runtime.queue import WorkQueue
+from unmoor.runtime.reconciler import ONE, Key, Reconciler, Where, either
 from unmoor.runtime.store import Store
 from unmoor.runtime.story import Observer, Outcome, Record
 
 CONCURRENT_KEYS_MAX = 100
 """Keys of one row whose effects are in flight at once (spec 5.1: up to 100 nodes)."""
-SPINS_MAX = 20
-"""A key stepped this often without a moment's rest is slowed down: a bug must not be a storm."""
-
-MayAct = Callable[[], bool]
-"""False when another instance may be acting: nothing is stepped then."""
+MEMORIES_KEPT = 50_000
+"""Memories of one row; those that were not touched for longest are dropped first."""
+KNOWN_KEYS_FOR_S = 600.0
+"""A key of which no object speaks any more is not stepped on its row's cadence after this long."""
+NOT_LEADING_POLL_S = 1.0
+"""How often a row asks whether it may act again; it is told besides."""
 
 
 class InlineExecutor:
@@ -88,6 +95,11 @@ class Loop:
         for row in self._rows:
             row.begin()
 
+    def lead(self) -> None:
+        """Begin to act: what was remembered from an earlier time of leading is no longer true."""
+        self.forget()
+        self.wake_all()
+
     def forget(self) -> None:
         """Lose all memory. Allowed at any moment; may cost time, never correctness."""
         for row in self._rows:
@@ -101,8 +113,18 @@ class Loop:
 
     def record(self, record: Record) -> None:
         """Hand a record to every observer."""
+        crashes: list[tuple[Observer, str]] = []
         for observer in self._observers:
-            observer(record)
+            try:
+                observer(record)
+            except Exception:  # noqa: BLE001 - ours: what tells must not stop what acts
+                crashes.append((observer, traceback.format_exc()))
+        for crashed, crash in crashes:
+            bare = msgspec.structs.replace(record, step=Step(), outcomes=(), crash=crash)
+            for observer in self._observers:
+                if observer is not crashed:
+                    with suppress(Exception):
+                        observer(bare)
 
     def _wake(self, kind: str, old: Any | None, new: Any | None) -> None:
         for row in self._rows:
@@ -115,14 +137,15 @@ class _Row:
     def __init__(self, loop: Loop, reconciler: Reconciler) -> None:
         self.reconciler = reconciler
         self.queue = WorkQueue()
-        self.memories: dict[Key, Any] = {}
+        self.memories: OrderedDict[Key, Any] = OrderedDict()
         self._loop = loop
         self._wakes: dict[str, list[Callable[..., Any]]] = {}
         for wake in reconciler.wakes:
             self._wakes.setdefault(wake.kind, []).append(wake.keys)
         self._ready = asyncio.Event()
         self._in_flight = 0
-        self._spins: dict[Key, tuple[float, int]] = {}
+        self._known: set[Key] = set()
+        self._known_until = -math.inf
 
     def begin(self) -> None:
         """Look at every key there is."""
@@ -130,43 +153,59 @@ class _Row:
             self.queue.add(ONE)
         for kind in sorted(self._wakes):
             for obj in self._loop.store.sorted(KINDS[kind]):
-                self.wake(kind, None, obj)
+                for key in self._keys_of(kind, None, obj):
+                    self.queue.add(key)
         self._ready.set()
 
     def wake(self, kind: str, old: Any | None, new: Any | None) -> None:
         """Something changed; which of our keys does it concern?"""
-        for keys in self._wakes.get(kind, ()):
-            for key in keys(self._loop.store, old, new):
-                self.queue.add(key)
+        for key in self._keys_of(kind, old, new):
+            self.queue.add(key)
+            if new is not None and self.reconciler.every_s is not None:
+                self._known.add(key)
         if len(self.queue):
             self._ready.set()
+
+    def _keys_of(self, kind: str, old: Any | None, new: Any | None) -> list[Key]:
+        found: list[Key] = []
+        for keys in self._wakes.get(kind, ()):
+            try:
+                found += keys(self._loop.store, old, new)
+            except Exception:  # noqa: BLE001 - ours: one odd object must not blind us to the rest
+                subject = str(ref_of(either(old, new)))
+                self._tell_crash(subject, self._loop.clock.now(), traceback.format_exc())
+        return found
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Step ready keys for ever."""
         clock = self._loop.clock
         while True:
-            if self._in_flight < CONCURRENT_KEYS_MAX and self._loop.may_act():
-                key = self.queue.take(clock.now().mono)
-                if key is not None:
-                    self._in_flight += 1
-                    if self.reconciler.where is Where.WORKER:
-                        tasks.create_task(self._pass(key))
-                    else:
-                        self._step(key, tasks)
-                    continue
-            await self._rest()
+            # Whatever happens from here on until we wait, sets it again.
+            self._ready.clear()
+            if not self._loop.may_act():
+                await self._rest(clock.now().mono + NOT_LEADING_POLL_S)
+                continue
+            if self._in_flight >= CONCURRENT_KEYS_MAX:
+                await self._rest(None)
+                continue
+            key = self.queue.take(clock.now().mono)
+            if key is None:
+                await self._rest(self.queue.next_at())
+                continue
+            self._in_flight += 1
+            if self.reconciler.where is Where.WORKER:
+                tasks.create_task(self._pass(key), name=f"{self.reconciler.name} {key}")
+            else:
+                self._step(key, tasks)
+            # A step without effects awaits nothing; the others on the event loop get their turn.
+            await asyncio.sleep(0)
 
-    async def _rest(self) -> None:
-        """Wait for a change, the next wake, or (not leading) a while."""
-        self._ready.clear()
-        event_loop = asyncio.get_running_loop()
-        at = self.queue.next_at()
-        if not self._loop.may_act():
-            at = event_loop.time() + 1.0
-        if at is None:
+    async def _rest(self, until: float | None) -> None:
+        """Wait for a change or a time; None waits for a change alone."""
+        if until is None:
             await self._ready.wait()
             return
-        timer = event_loop.call_at(at, self._ready.set)
+        timer = asyncio.get_running_loop().call_at(until, self._ready.set)
         try:
             await self._ready.wait()
         finally:
@@ -179,12 +218,14 @@ class _Row:
         try:
             step = self.reconciler.step(self._loop.store, key, self.memories.get(key), moment)
         except Exception:  # noqa: BLE001 - ours: the step crashes, the story is kept, others go on
-            self._crashed(key, moment, version, traceback.format_exc())
+            self._crashed(key, moment, traceback.format_exc())
             return
         if step.effects:
-            tasks.create_task(self._act(key, moment, version, step))
+            tasks.create_task(
+                self._act(key, moment, version, step), name=f"{self.reconciler.name} {key}"
+            )
         else:
-            self._finish(key, moment, version, step)
+            self._finish(key, Record(self.reconciler.name, key, moment, version, step))
 
     async def _pass(self, key: Key) -> None:
         """Decide on a frozen view, off the loop."""
@@ -196,73 +237,70 @@ class _Row:
                 lambda: self.reconciler.step(view, key, memory, moment)
             )
         except Exception:  # noqa: BLE001 - as above
-            self._crashed(key, moment, view.version, traceback.format_exc())
+            self._crashed(key, moment, traceback.format_exc())
             return
         await self._act(key, moment, view.version, step)
 
     async def _act(self, key: Key, moment: Moment, version: int, step: Step[Any]) -> None:
         outcomes: tuple[Outcome, ...] = ()
-        if step.effects and self._loop.may_act():
-            try:
-                outcomes = await self._loop.interpreter.execute(step.effects)
-            except Exception:  # noqa: BLE001 - as above
-                self._crashed(key, moment, version, traceback.format_exc())
-                return
-        self._finish(key, moment, version, step, outcomes)
+        if step.effects:
+            outcomes = await self._loop.interpreter.execute(step.effects, self._loop.may_act)
+        crash = "\n".join(outcome.crash for outcome in outcomes if outcome.crash)
+        name = self.reconciler.name
+        self._finish(key, Record(name, key, moment, version, step, outcomes, crash))
 
-    def _finish(
-        self,
-        key: Key,
-        moment: Moment,
-        version: int,
-        step: Step[Any],
-        outcomes: tuple[Outcome, ...] = (),
-    ) -> None:
-        if step.memory is None:
-            self.memories.pop(key, None)
-        else:
-            self.memories[key] = step.memory
-        self._loop.record(Record(self.reconciler.name, key, moment, version, step, outcomes))
+    def _finish(self, key: Key, record: Record) -> None:
+        """Remember, tell, and say when to look at the key again."""
+        self._remember(key, None if record.crash else record.step.memory)
+        self._loop.record(record)
         now = self._loop.clock.now().mono
-        if any(_has_failed(outcome) for outcome in outcomes):
-            self.queue.failed(key, now)
-            if step.wake_at is not None:
-                self.queue.wake(key, step.wake_at)
+        problems = [o.problem for o in record.outcomes if o.problem is not None and _has_failed(o)]
+        if problems or record.crash:
+            self.queue.failed(key, now, max((p.retry_after_s or 0.0 for p in problems), default=0))
         else:
-            self.queue.done(key, self._wake_at(step))
-            if any(_is_question(outcome) for outcome in outcomes):
-                self._again(key, now)
-            else:
-                self._spins.pop(key, None)
-        self._release()
-
-    def _wake_at(self, step: Step[Any]) -> float | None:
-        every = self.reconciler.every_s
-        if every is None:
-            return step.wake_at
-        return earliest(step.wake_at, self._loop.clock.now().after(every(self._loop.store)))
-
-    def _again(self, key: Key, now: float) -> None:
-        """An answer came: look at it at once, but never in an endless spin."""
-        since, spins = self._spins.get(key, (now, 0))
-        if now > since:
-            since, spins = now, 0
-        if spins >= SPINS_MAX:
-            self.queue.wake(key, now + 1.0)
-            self._spins.pop(key, None)
-            return
-        self._spins[key] = (since, spins + 1)
-        self.queue.add(key)
-
-    def _crashed(self, key: Key, moment: Moment, version: int, crash: str) -> None:
-        self.memories.pop(key, None)
-        self._loop.record(Record(self.reconciler.name, key, moment, version, Step(), (), crash))
-        self.queue.failed(key, self._loop.clock.now().mono)
-        self._release()
-
-    def _release(self) -> None:
+            self.queue.done(key, earliest(record.step.wake_at, self._cadence(key, now)))
+            if any(_is_question(outcome) for outcome in record.outcomes):
+                self.queue.add(key)
         self._in_flight -= 1
         self._ready.set()
+
+    def _crashed(self, key: Key, moment: Moment, crash: str) -> None:
+        version = self._loop.store.version
+        self._finish(key, Record(self.reconciler.name, key, moment, version, Step(), crash=crash))
+
+    def _tell_crash(self, subject: Key, moment: Moment, crash: str) -> None:
+        version = self._loop.store.version
+        self._loop.record(
+            Record(self.reconciler.name, subject, moment, version, Step(), crash=crash)
+        )
+
+    def _remember(self, key: Key, memory: Any | None) -> None:
+        self.memories.pop(key, None)
+        if memory is not None:
+            self.memories[key] = memory
+            if len(self.memories) > MEMORIES_KEPT:
+                self.memories.popitem(last=False)
+
+    def _cadence(self, key: Key, now: float) -> float | None:
+        """When the row's own cadence steps the key again: never, if no object speaks of it."""
+        every = self.reconciler.every_s
+        if every is None:
+            return None
+        if not self.reconciler.is_single:
+            if now >= self._known_until:
+                self._known = self._spoken_of()
+                self._known_until = now + KNOWN_KEYS_FOR_S
+            if key not in self._known:
+                return None
+        return now + every(self._loop.store)
+
+    def _spoken_of(self) -> set[Key]:
+        """The keys that the present objects speak of."""
+        known: set[Key] = set()
+        for kind in self._wakes:
+            for obj in self._loop.store.all(KINDS[kind]).values():
+                known.update(self._keys_of(kind, None, obj))
+        return known
 
 
 def _is_question(outcome: Outcome) -> bool:
@@ -276,7 +314,5 @@ def _has_failed(outcome: Outcome) -> bool:
         return False
     if _is_question(outcome):
         return outcome.problem.kind is ProblemKind.UNKNOWN
-    return outcome.problem.kind is not ProblemKind.NOT_FOUND
-
-
-assert BACK_OFF_MAX_S >= 1.0
+    # What is not there any more is not in the view any more, and what is made is not there yet.
+    return outcome.problem.kind is not ProblemKind.NOT_FOUND or isinstance(outcome.effect, Create)

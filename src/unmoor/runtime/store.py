@@ -9,13 +9,14 @@ Must not: decide, or ask anybody anything.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
-from unmoor.model.base import JSON, Key, Object
+from unmoor.model.base import JSON, Key, Object, Ref
 from unmoor.model.kinds import KINDS, Resource
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.settings import Settings
@@ -33,8 +34,7 @@ Listener = Callable[[str, Any | None, Any | None], None]
 
 def version_of(obj: Object) -> int:
     """The resourceVersion as the number it is; 0 when it is missing or foreign."""
-    text = obj.metadata.resource_version
-    return int(text) if text.isdigit() else 0
+    return _number(obj.metadata.resource_version)
 
 
 class Store(View):
@@ -44,7 +44,8 @@ class Store(View):
         """Start empty."""
         super().__init__(settings, identity)
         self._listeners: list[Listener] = []
-        self._gone: OrderedDict[str, None] = OrderedDict()
+        self._gone: OrderedDict[str, float] = OrderedDict()
+        self._broken_at: dict[str, dict[Key, float]] = {kind: {} for kind in KINDS}
 
     def subscribe(self, listener: Listener) -> None:
         """Be told of every change, in the order of subscription."""
@@ -60,50 +61,75 @@ class Store(View):
         broken: Iterable[Broken] = (),
     ) -> None:
         """Take a complete list as of ``version``; what is not in it and not newer is gone."""
-        self._broken[resource.kind].clear()
+        as_of = _number(version) or math.inf
         listed: set[Key] = set()
-        for one in broken:
-            listed.add(one.ref.key)
+        marks = {one.ref.key: one for one in broken}
+        for key in sorted(self._broken[resource.kind].keys() - marks.keys()):
+            if self._broken_at[resource.kind][key] <= as_of:
+                self._unmark(resource.kind, key)
+        for key, one in marks.items():
+            listed.add(key)
             self.mark_broken(resource, one)
         for obj in objects:
             listed.add(obj.key)
             self.put(resource, obj)
-        as_of = int(version) if version.isdigit() else 0
         held = self._objects[resource.kind]
-        for key in sorted(key for key in held if key not in listed):
-            if version_of(held[key]) <= as_of or as_of == 0:
-                self.drop(resource, held[key])
+        for key in sorted(held.keys() - listed):
+            if version_of(held[key]) <= as_of:
+                self._remove(resource.kind, held[key], as_of)
 
     def put(self, resource: Resource[Any], obj: Any) -> None:
         """Take one object, unless we know a newer state of it or that it is gone."""
-        old = self._objects[resource.kind].get(obj.key)
-        if obj.uid in self._gone:
+        kind = resource.kind
+        old = self._objects[kind].get(obj.key)
+        version = version_of(obj) or math.inf
+        if version <= self._gone.get(obj.uid, -1):
             return
-        if old is not None and version_of(obj) <= version_of(old) and version_of(obj) > 0:
+        if old is not None and version <= version_of(old):
             return
-        self._broken[resource.kind].pop(obj.key, None)
+        if old is not None and old.uid != obj.uid:
+            # The name has a new bearer, so whoever bore it is gone, even if nobody told us.
+            self._remove(kind, old, math.inf)
+            old = None
+        if self._broken_at[kind].get(obj.key, math.inf) <= version:
+            self._unmark(kind, obj.key)
         self._put(obj)
-        self._tell(resource.kind, old, obj)
+        self._tell(kind, old, obj)
 
     def drop(self, resource: Resource[Any], obj: Any) -> None:
         """Take an object's deletion; a successor of the same name stays."""
+        version = version_of(obj) or math.inf
+        if self._broken_at[resource.kind].get(obj.key, math.inf) <= version:
+            self._unmark(resource.kind, obj.key)
         held = self._objects[resource.kind].get(obj.key)
-        self._bury(obj.uid)
-        self._broken[resource.kind].pop(obj.key, None)
         if held is None or held.uid != obj.uid:
-            return
-        self._drop(resource.kind, obj.key)
-        self._tell(resource.kind, held, None)
+            self._bury(obj.uid, version)
+        elif version_of(held) <= version:
+            self._remove(resource.kind, held, version)
 
     def mark_broken(self, resource: Resource[Any], broken: Broken) -> None:
         """Remember that an object cannot be read. What it last said, if anything, stays.
 
         To forget it would be worse: an instance whose Machine is unreadable is not an orphan.
         """
-        self._broken[resource.kind][broken.ref.key] = broken.problem
-        held = self._objects[resource.kind].get(broken.ref.key)
-        self._note_change(broken.ref)
-        self._tell(resource.kind, held, held)
+        kind, ref = resource.kind, broken.ref
+        version = _number(broken.resource_version) or math.inf
+        if version <= self._gone.get(ref.uid, -1):
+            return
+        held = self._objects[kind].get(ref.key)
+        if held is not None and version <= version_of(held):
+            return
+        if held is not None and ref.uid not in {"", held.uid}:
+            self._remove(kind, held, math.inf)
+            held = None
+        if self._broken[kind].get(ref.key) == broken.problem:
+            self._broken_at[kind][ref.key] = version
+            return
+        self._broken[kind][ref.key] = broken.problem
+        self._broken_at[kind][ref.key] = version
+        self._note_change(ref)
+        if held is not None:
+            self._tell(kind, held, held)
 
     # The interpreter's side.
 
@@ -111,21 +137,28 @@ class Store(View):
         """Take what the server answered to a write or a live read."""
         resource = KINDS[kind]
         try:
-            obj = msgspec.convert(body, resource.type, strict=False)
-        except msgspec.ValidationError:
+            obj = msgspec.convert(_without_nulls(body), resource.type)
+        except msgspec.ValidationError as error:
+            self.mark_broken(resource, _broken(kind, body, str(error)))
             return
-        meta = obj.metadata
         self.put(resource, obj)
-        is_gone = meta.is_deleting and not meta.finalizers
-        if is_gone and kind not in {"Pod", "Namespace"}:
-            # The answer to a deletion that took effect at once shows the object's last state.
-            self.drop(resource, obj)
+        meta = obj.metadata
+        # A pod has its grace to live out; anything else without finalizers is gone at once, and
+        # the answer shows its last state.
+        has_grace = kind == "Pod" and meta.deletion_grace_period_seconds != 0
+        if meta.is_deleting and not meta.finalizers and not has_grace and kind != "Namespace":
+            self.forget(kind, obj.key, obj.uid)
 
     def forget(self, kind: str, key: Key, uid: str) -> None:
-        """Take the server's word that an object with this uid is not there (404)."""
+        """Take the server's word that the object with this uid is not there any more.
+
+        Without a uid nothing is forgotten: whoever bears the name may have come since it was asked.
+        """
         held = self._objects[kind].get(key)
-        if held is not None and uid in {"", held.uid}:
-            self.drop(KINDS[kind], held)
+        if held is not None and held.uid == uid:
+            self._remove(kind, held, math.inf)
+        else:
+            self._bury(uid, math.inf)
 
     def record(self, asked: Asked, subject: str, answer: Answer[Any]) -> None:
         """Keep the latest answer to a question."""
@@ -141,15 +174,59 @@ class Store(View):
     def configure(self, settings: Settings) -> None:
         """Take new settings; every key may look at them at its next step."""
         self.settings = settings
-        self.version += 1
+        self._note_all_changed()
 
-    def _bury(self, uid: str) -> None:
+    def _remove(self, kind: str, held: Any, version: float) -> None:
+        self._bury(held.uid, version)
+        self._unmark(kind, held.key)
+        self._drop(kind, held.key)
+        self._tell(kind, held, None)
+
+    def _bury(self, uid: str, version: float) -> None:
+        """Let nothing about this uid up to this version bring it back.
+
+        What is newer may: a watch that is narrowed by a selector tells of an object that leaves the
+        selection as if it were deleted.
+        """
         if not uid:
             return
-        self._gone[uid] = None
+        self._gone[uid] = max(version, self._gone.pop(uid, version))
         while len(self._gone) > TOMBSTONES_KEPT:
             self._gone.popitem(last=False)
+
+    def _unmark(self, kind: str, key: Key) -> None:
+        self._broken_at[kind].pop(key, None)
+        if self._broken[kind].pop(key, None) is not None:
+            self._note_change(Ref(kind, key[1], namespace=key[0]))
 
     def _tell(self, kind: str, old: Any | None, new: Any | None) -> None:
         for listener in self._listeners:
             listener(kind, old, new)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _broken(kind: str, body: JSON, problem: str) -> Broken:
+    """Say as much of an unreadable answer as can be read."""
+    found = body.get("metadata")
+    meta: JSON = found if isinstance(found, dict) else {}
+    ref = Ref(
+        kind,
+        str(meta.get("name", "")),
+        namespace=str(meta.get("namespace", "")),
+        uid=str(meta.get("uid", "")),
+    )
+    return Broken(ref, str(meta.get("resourceVersion", "")), problem)
+
+
+def _without_nulls(value: Any) -> Any:
+    """The same without null members, which mean "nothing there": servers do send them."""
+    match value:
+        case dict():
+            return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+        case list():
+            return [_without_nulls(v) for v in value if v is not None]
+        case _:
+            return value

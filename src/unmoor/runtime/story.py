@@ -1,8 +1,8 @@
 """The story: what each step saw, decided and did, kept for a while.
 
 Printed when a step crashes or a simulated world breaks a rule, and read by ``explain`` later. It is
-bounded in keys and in records, holds no secrets (effects never carry any) and is never a reason to
-decide anything.
+bounded in keys and in records, holds no secrets (effects never carry any), no memory of any step,
+and is never a reason to decide anything.
 """
 
 from __future__ import annotations
@@ -33,13 +33,19 @@ from unmoor.runtime.reconciler import Key
 KEYS_KEPT = 5_000
 RECORDS_KEPT = 40
 """Records for each key."""
+RECORDS_MAX = 50_000
+"""Records of all keys together; those of the key that has been quiet longest go first."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of one effect; ``problem`` None means that it succeeded."""
+    """What came of one effect; ``problem`` None means that it succeeded.
+
+    ``crash``: the trace of a bug of ours in executing it; the problem then says that it is unknown.
+    """
 
     effect: AnyEffect
     problem: Problem | None = None
+    crash: str = ""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -55,7 +61,10 @@ class Record(msgspec.Struct, frozen=True):
 
 
 Observer = Callable[[Record], None]
-"""Gets every record: the story, the metrics and the log are observers."""
+"""Gets every record: the story, the metrics and the log are observers.
+
+What one of them raises stops nothing: the others are told of it as a crash of that key.
+"""
 
 
 class Story:
@@ -64,19 +73,25 @@ class Story:
     def __init__(self) -> None:
         """Start empty."""
         self._records: OrderedDict[tuple[str, Key], deque[Record]] = OrderedDict()
+        self._count = 0
 
     def __call__(self, record: Record) -> None:
         """Keep a record, unless it says nothing new."""
-        if not record.step.effects and not record.step.verdicts and not record.crash:
-            return
         where = (record.reconciler, record.key)
         records = self._records.get(where)
+        if not record.step.effects and not record.crash:
+            said = records[-1].step.verdicts if records else ()
+            if record.step.verdicts == said:
+                return
         if records is None:
             records = self._records[where] = deque(maxlen=RECORDS_KEPT)
         self._records.move_to_end(where)
-        records.append(record)
-        while len(self._records) > KEYS_KEPT:
-            self._records.popitem(last=False)
+        self._count += len(records) < RECORDS_KEPT
+        step = msgspec.structs.replace(record.step, memory=None)
+        records.append(msgspec.structs.replace(record, step=step))
+        while len(self._records) > KEYS_KEPT or self._count > RECORDS_MAX:
+            _, oldest = self._records.popitem(last=False)
+            self._count -= len(oldest)
 
     def of(self, reconciler: str, key: Key) -> tuple[Record, ...]:
         """The records of one key, oldest first."""

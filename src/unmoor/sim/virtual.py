@@ -7,6 +7,7 @@ loop with nothing left to do and nothing to wait for is a deadlock and says so.
 from __future__ import annotations
 
 import asyncio
+import math
 import selectors
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
@@ -19,8 +20,18 @@ EPOCH = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 """When simulated worlds begin: a Monday morning."""
 
 
+ROUNDING_S = 1e-6
+"""Sums of times may be off by less than this; nothing waits for so little."""
+IDLE_TURNS_MAX = 300_000
+"""So many turns of the loop without time passing are a livelock."""
+
+
 class Deadlock(RuntimeError):
     """Every task waits and no timer is set: in the real world, it would wait for ever."""
+
+
+class Livelock(RuntimeError):
+    """Time stands still: tasks wake each other for ever and none of them waits."""
 
 
 class _JumpingSelector(selectors.SelectSelector):
@@ -31,30 +42,66 @@ class _JumpingSelector(selectors.SelectSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        if timeout is None:
-            raise Deadlock(f"nothing to wait for at {self._loop.time():.3f} s")
-        if timeout > 0:
-            self._loop.jump(timeout)
+        self._loop.jump(timeout)
         return []
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop whose clock starts at 0 and costs nothing to wait for."""
 
+    _scheduled: list[asyncio.TimerHandle]
+    """The base class's timers, the earliest first."""
+
     def __init__(self) -> None:
         """Start at time 0."""
         self._virtual_s = 0.0
+        self._idle_turns = 0
         super().__init__(_JumpingSelector(self))
-        # Equal deadlines would otherwise differ by the clock's resolution.
-        self._clock_resolution = 1e-9
+
+    @property
+    def _clock_resolution(self) -> float:
+        """The base class runs what is due within this: exactly what is due, however late it is."""
+        return math.ulp(self._virtual_s)
+
+    @_clock_resolution.setter
+    def _clock_resolution(self, _seconds: float) -> None:
+        """The base class sets that of the real clock."""
 
     def time(self) -> float:
         """Seconds since the world began."""
         return self._virtual_s
 
-    def jump(self, seconds: float) -> None:
-        """Let ``seconds`` pass."""
-        self._virtual_s += seconds
+    def jump(self, timeout: float | None) -> None:
+        """Let time pass, as far as the loop would have waited."""
+        if timeout is None:
+            raise Deadlock(f"nothing to wait for at {self._virtual_s:.3f} s; {self._waiting()}")
+        if timeout > 0:
+            self._idle_turns = 0
+            # The sum of now and the difference to then is not always exactly then.
+            then = self._scheduled[0].when()
+            late = self._virtual_s + timeout
+            self._virtual_s = then if abs(then - late) < ROUNDING_S else late
+            return
+        self._idle_turns += 1
+        if self._idle_turns > IDLE_TURNS_MAX:
+            self._idle_turns = 0
+            raise Livelock(f"time stands still at {self._virtual_s:.3f} s; {self._waiting()}")
+
+    def _waiting(self) -> str:
+        """Which tasks there are, and where each one stands."""
+        tasks = sorted(asyncio.all_tasks(self), key=lambda task: task.get_name())
+        return "; ".join(f"{task.get_name()} in {_place_of(task)}" for task in tasks) or "no tasks"
+
+
+def _place_of(task: asyncio.Task[Any]) -> str:
+    """The innermost function of ours, or of anybody, that the task is in."""
+    coroutine: Any = task.get_coro()
+    place = "a new task"
+    while coroutine is not None and getattr(coroutine, "cr_frame", None) is not None:
+        frame = coroutine.cr_frame
+        place = f"{coroutine.__qualname__}:{frame.f_lineno}"
+        coroutine = coroutine.cr_await
+    return place
 
 
 class VirtualClock:
