@@ -123,11 +123,11 @@ class DirectApi:
         self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
     ) -> JSON:
         """POST."""
-        return self._server.create(ref, body, subresource=subresource, dry_run=dry_run)
+        return self._server.create(ref, _as_sent(body), subresource=subresource, dry_run=dry_run)
 
     async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
         """PUT."""
-        return self._server.replace(ref, body, subresource=subresource)
+        return self._server.replace(ref, _as_sent(body), subresource=subresource)
 
     async def patch(
         self,
@@ -139,11 +139,17 @@ class DirectApi:
         dry_run: bool = False,
     ) -> JSON:
         """PATCH."""
-        return self._server.patch(ref, body, how=how, subresource=subresource, dry_run=dry_run)
+        sent = _as_sent(body)
+        return self._server.patch(ref, sent, how=how, subresource=subresource, dry_run=dry_run)
 
     async def delete(self, ref: Ref, options: DeleteOptions = _NO_OPTIONS) -> JSON:
         """DELETE."""
         return self._server.delete(ref, options)
+
+
+def _as_sent(body: Any) -> Any:
+    """What is left of a body on a wire: plain JSON that nobody else holds."""
+    return msgspec.json.decode(msgspec.json.encode(body))
 
 
 async def _ready(watch: Watch) -> None:

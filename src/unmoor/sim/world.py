@@ -28,7 +28,7 @@ from unmoor.runtime.story import Observer
 from unmoor.sim.actors.actor import Actor, Stage
 from unmoor.sim.actors.budgets import Budgets
 from unmoor.sim.actors.daemonsets import DaemonSets
-from unmoor.sim.actors.deployments import Deployments
+from unmoor.sim.actors.deployments import Deployments, ReplicaSets
 from unmoor.sim.actors.garbage import GarbageCollector
 from unmoor.sim.actors.jobs import Jobs
 from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays
@@ -87,6 +87,7 @@ class World:
             NodeLife(stage),
             Scheduler(stage),
             Deployments(stage),
+            ReplicaSets(stage),
             StatefulSets(stage),
             DaemonSets(stage),
             Jobs(stage),
