@@ -70,8 +70,9 @@ What one of them raises stops nothing: the others are told of it as a crash of t
 class Story:
     """The latest records of the latest keys."""
 
-    def __init__(self) -> None:
+    def __init__(self, records_max: int = RECORDS_MAX) -> None:
         """Start empty."""
+        self._records_max = records_max
         self._records: OrderedDict[tuple[str, Key], deque[Record]] = OrderedDict()
         self._count = 0
 
@@ -89,7 +90,7 @@ class Story:
         self._count += len(records) < RECORDS_KEPT
         step = msgspec.structs.replace(record.step, memory=None)
         records.append(msgspec.structs.replace(record, step=step))
-        while len(self._records) > KEYS_KEPT or self._count > RECORDS_MAX:
+        while len(self._records) > KEYS_KEPT or self._count > self._records_max:
             _, oldest = self._records.popitem(last=False)
             self._count -= len(oldest)
 
