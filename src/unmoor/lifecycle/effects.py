@@ -153,11 +153,15 @@ def cordon(
 
 
 def uncordon(node: Node, *, why: str = "") -> Patch:
-    """Take back what :func:`cordon` did, and only that: a person's cordon stays (R27)."""
-    body: dict[str, Any] = {
-        "metadata": {"annotations": {names.DISRUPTION: None, names.CORDONED: None}}
-    }
-    if node.is_cordoned_by_us:
+    """Take back what a command's :func:`cordon` did, and only that: a person's stays (R27).
+
+    The cordon is ours when the annotation that claims it names the same command.
+    """
+    claimed = node.metadata.annotations.get(names.CORDONED, "")
+    annotations: dict[str, None] = {names.DISRUPTION: None}
+    body: dict[str, Any] = {"metadata": {"annotations": annotations}}
+    if claimed and claimed == node.disruption:
+        annotations[names.CORDONED] = None
         body["spec"] = {"unschedulable": None}
     return Patch(
         ref=ref_of(node), body=body, resource_version=node.metadata.resource_version, why=why
@@ -232,7 +236,9 @@ def set_conditions(
     """Replace the conditions, and merge further ``status`` fields, through the subresource."""
     return Patch(
         ref=ref_of(obj),
-        body={"status": {**(status or {}), "conditions": msgspec.to_builtins(conditions)}},
+        body={
+            "status": {**(status or {}), "conditions": [msgspec.to_builtins(c) for c in conditions]}
+        },
         resource_version=obj.metadata.resource_version,
         subresource="status",
         why="conditions",

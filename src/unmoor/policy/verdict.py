@@ -78,6 +78,7 @@ class Reason(StrEnum):
     INSTANCE_MISSING = "instance-missing"
     NO_MACHINE = "no-machine"
     NODES_LEFT = "nodes-left"
+    INCONSISTENT = "inconsistent"
     WAITING = "waiting"
     SETTINGS_INVALID = "settings-invalid"
 

@@ -1,0 +1,392 @@
+"""How a command is carried out, from its object to its end (001:18-24).
+
+The ``Disruption`` exists before anything else happens, so a restart finds what was begun. In
+order: each node is cordoned, with the command's name in the same patch; after a short while each is
+looked at again on fresh state, and whichever should not go after all is left out, first in the
+object and then on the node; then the phase says that the rest goes, and only then are nodes
+deleted. It is over when the nodes are gone and the pods that it moved are ready again (R3).
+
+A person's word counts: who uncordons a node of a command cancels it, and who deletes one is obeyed.
+
+Must not: choose nodes (``policy``), or drain them (``termination``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, assert_never
+
+import msgspec
+
+from unmoor.lifecycle.drain import QUIET_S
+from unmoor.lifecycle.effects import Delete, Fact, Patch, Publish, cordon, say, uncordon
+from unmoor.lifecycle.step import Step
+from unmoor.model.base import Ref
+from unmoor.model.disruption import DisruptedNode, Disruption, DisruptionPhase
+from unmoor.model.kinds import ref_of
+from unmoor.model.moment import Moment
+from unmoor.model.node import Node
+from unmoor.model.snapshot import View
+from unmoor.policy import methods, settling
+from unmoor.policy.settling import Unsettled
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+UNCORDONED = "a person uncordoned it"
+"""In ``status.leftOut``: such a node is not proposed again for a while."""
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Droppable: when all nodes of which command were first seen cordoned."""
+
+    name: str = ""
+    cordoned_at: float = 0.0
+
+
+class Uncordoned(msgspec.Struct, frozen=True):
+    """A person has taken nodes back."""
+
+    nodes: tuple[Node, ...]
+
+
+class LettingGo(msgspec.Struct, frozen=True):
+    """Nodes that are left out still bear the command's mark."""
+
+    nodes: tuple[Node, ...]
+
+
+class LeavingOut(msgspec.Struct, frozen=True):
+    """Nodes that should not go after all, with the reason."""
+
+    verdicts: tuple[Verdict, ...]
+
+
+class Marking(msgspec.Struct, frozen=True):
+    """Nodes without the mark."""
+
+    nodes: tuple[Node, ...]
+
+
+class Confirming(msgspec.Struct, frozen=True):
+    """All are cordoned; a scheduler that does not know it yet is waited for."""
+
+    since: float
+
+
+class Deciding(msgspec.Struct, frozen=True):
+    """The last look was good: what follows cannot be taken back."""
+
+
+class Emptied(msgspec.Struct, frozen=True):
+    """No node is left in the command before any was deleted."""
+
+
+class Deleting(msgspec.Struct, frozen=True):
+    """Nodes whose deletion is to be asked for (``new``), and all that are not gone."""
+
+    new: tuple[Node, ...]
+    left: tuple[Node, ...]
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """All nodes are gone."""
+
+
+class Settling(msgspec.Struct, frozen=True):
+    """Pods that were moved are not ready again yet."""
+
+    owners: tuple[Unsettled, ...]
+
+
+class Over(msgspec.Struct, frozen=True):
+    """Everything is done. ``message``: what was given up, "" when nothing was."""
+
+    message: str = ""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """Final, nothing further happens."""
+
+
+Phase: TypeAlias = (
+    Uncordoned
+    | LettingGo
+    | LeavingOut
+    | Marking
+    | Confirming
+    | Deciding
+    | Emptied
+    | Deleting
+    | Gone
+    | Settling
+    | Over
+    | Ended
+)
+
+
+def phase_of(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
+    """Read the phase off the object and its nodes."""
+    match command.phase:
+        case DisruptionPhase.PENDING:
+            return _before_deleting(view, command, memory, moment)
+        case DisruptionPhase.DELETING:
+            return _while_deleting(view, command)
+        case DisruptionPhase.SETTLING:
+            return _while_settling(view, command, moment)
+        case DisruptionPhase.SUCCEEDED | DisruptionPhase.FAILED | DisruptionPhase.CANCELLED:
+            return Ended()
+        case never:
+            assert_never(never)
+
+
+def _before_deleting(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
+    nodes = _present(view, command)
+    if taken := tuple(node for node in nodes if _is_taken_back(node, command)):
+        return Uncordoned(taken)
+    if dropped := _left_behind(view, command):
+        return LettingGo(dropped)
+    staying = [node for node in nodes if not node.is_deleting]
+    judged = [methods.still_holds(view, command, node, moment) for node in staying]
+    if refused := tuple(verdict for verdict in judged if verdict is not None):
+        return LeavingOut(refused)  # R30
+    if unmarked := tuple(node for node in staying if node.disruption != command.name):
+        return Marking(unmarked)
+    if not nodes:
+        return Emptied()
+    since = memory.cordoned_at if memory.name == command.name else moment.mono
+    return Confirming(since) if moment.mono < since + QUIET_S else Deciding()
+
+
+def _while_deleting(view: View, command: Disruption) -> Phase:
+    nodes = _present(view, command)
+    if not nodes:
+        return Gone()
+    if taken := tuple(node for node in nodes if _is_taken_back(node, command)):
+        return Uncordoned(taken)
+    return Deleting(tuple(node for node in nodes if not node.is_deleting), nodes)
+
+
+def _while_settling(view: View, command: Disruption, moment: Moment) -> Phase:
+    left = settling.unsettled(view, command.spec.moved)
+    if not left:
+        return Over()
+    if any(one.unplaceable for one in left):
+        return Over(f"not waited for: {left[0]}")
+    limit_s = view.settings.cadence.moved_pods_limit_s
+    since = command.status.phase_since
+    if since is not None and moment.since_s(since) >= limit_s:
+        return Over(f"not waited for any longer after {limit_s:g} s: {left[0]}")
+    return Settling(left)
+
+
+def _present(view: View, command: Disruption) -> tuple[Node, ...]:
+    """The command's nodes that still exist; one of the same name but another uid is another."""
+    found = ((view.node(one.name), one) for one in command.nodes)
+    return tuple(node for node, one in found if node is not None and node.uid == one.uid)
+
+
+def _is_taken_back(node: Node, command: Disruption) -> bool:
+    """The mark came with the cordon; the mark alone means that a person took the cordon away."""
+    is_marked = node.disruption == command.name
+    return is_marked and not node.is_cordoned and not node.is_deleting
+
+
+def _left_behind(view: View, command: Disruption) -> tuple[Node, ...]:
+    """Nodes that were left out and still bear the mark."""
+    return tuple(
+        node
+        for node in view.nodes_in(command.name)
+        if node.name in command.status.left_out and not node.is_deleting
+    )
+
+
+def advance(view: View, command: Disruption, memory: Memory | None, moment: Moment) -> Step[Memory]:
+    """Take one step of a running command."""
+    known = memory or Memory()
+    phase = phase_of(view, command, known, moment)
+    match phase:
+        case Marking(nodes):
+            return Step(effects=tuple(_mark(node, command) for node in nodes))
+        case Confirming(since):
+            return Step(
+                memory=Memory(command.name, since),
+                verdicts=(_running(command, "its nodes are cordoned"),),
+                wake_at=since + QUIET_S,
+            )
+        case LettingGo(nodes):
+            return Step(effects=tuple(_let_go(node, command) for node in nodes))
+        case Deciding() | Emptied() | Gone() | Ended():
+            return _turn(command, phase, moment)
+        case Uncordoned() | LeavingOut() | Over():
+            return _end_or_shrink(command, phase, moment)
+        case Deleting(new, left):
+            return _delete(view, command, new, left, moment)
+        case Settling(owners):
+            verdict = _running(command, f"waits for moved pods: {owners[0]}", Reason.PODS_SETTLING)
+            return Step(
+                verdicts=(verdict,), wake_at=moment.after(view.settings.cadence.drain_poll_s)
+            )
+        case never:
+            assert_never(never)
+
+
+def _turn(
+    command: Disruption, phase: Deciding | Emptied | Gone | Ended, moment: Moment
+) -> Step[Memory]:
+    """The object's phase moves on."""
+    match phase:
+        case Deciding():
+            return Step(effects=(_write(command, DisruptionPhase.DELETING, moment),))
+        case Emptied():
+            message = command.status.message or "no node was left in it"
+            patch = _write(command, DisruptionPhase.CANCELLED, moment, message=message)
+            return Step(effects=(patch,))
+        case Gone():
+            return Step(effects=(_write(command, DisruptionPhase.SETTLING, moment),))
+        case Ended():
+            return Step()
+        case never:
+            assert_never(never)
+
+
+def _end_or_shrink(
+    command: Disruption, phase: Uncordoned | LeavingOut | Over, moment: Moment
+) -> Step[Memory]:
+    match phase:
+        case Uncordoned(nodes):
+            return _cancel(command, nodes, moment)
+        case LeavingOut(verdicts):
+            # In the object first: what is not there may still bear the mark.
+            left_out = {one.subject.name: one.message for one in verdicts}
+            patch = _write(command, command.phase, moment, left_out=left_out)
+            return Step(effects=(patch,), verdicts=verdicts)
+        case Over(message):
+            return _succeed(command, message, moment)
+        case never:
+            assert_never(never)
+
+
+def _write(
+    command: Disruption,
+    phase: DisruptionPhase,
+    moment: Moment,
+    *,
+    message: str = "",
+    left_out: dict[str, str] | None = None,
+) -> Patch:
+    """Write the status; the phase's beginning moves only with the phase."""
+    status: dict[str, Any] = {"phase": phase}
+    if phase is not command.phase:
+        status["phaseSince"] = moment.wall
+    if command.status.started_at is None:
+        status["startedAt"] = moment.wall
+    if phase.is_final:
+        status["finishedAt"] = moment.wall
+    if message:
+        status["message"] = message
+    if left_out:
+        status["leftOut"] = left_out
+    return Patch(
+        ref=ref_of(command),
+        body={"status": msgspec.to_builtins(status)},
+        resource_version=command.metadata.resource_version,
+        subresource="status",
+        why=message or f"phase {phase}",
+    )
+
+
+def _mark(node: Node, command: Disruption) -> Patch:
+    """001: cordon the nodes; the command's name in the same patch (R2)."""
+    return cordon(node, disruption=command.name, why=f"{command.spec.method}: {command.name}")
+
+
+def _let_go(node: Node, command: Disruption) -> Patch:
+    return uncordon(node, why=command.status.left_out.get(node.name, "left out"))
+
+
+def _cancel(command: Disruption, nodes: tuple[Node, ...], moment: Moment) -> Step[Memory]:
+    """A person's uncordon in the middle ends the command; deletions asked for go on."""
+    named = ", ".join(node.name for node in nodes)
+    verdict = Verdict(
+        subject=ref_of(nodes[0]),
+        method=_method_of(command),
+        reason=Reason.CANCELLED_BY_UNCORDON,
+        message=f"{command.name} is cancelled: a person uncordoned {named}",
+        evidence={"disruption": command.name},
+        event="DeprovisioningCancelled",
+    )
+    patch = _write(
+        command,
+        DisruptionPhase.CANCELLED,
+        moment,
+        message=f"a person uncordoned {named}",
+        left_out={node.name: UNCORDONED for node in nodes},
+    )
+    return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))
+
+
+def _delete(
+    view: View,
+    command: Disruption,
+    new: tuple[Node, ...],
+    left: tuple[Node, ...],
+    moment: Moment,
+) -> Step[Memory]:
+    """001: delete the nodes and wait for the termination controller."""
+    by_name = {one.name: one for one in command.spec.nodes}
+    effects: list[Delete | Publish] = []
+    for node in new:
+        effects.append(_deletion(node, command))
+        effects += _told(node, by_name[node.name], command)
+    verdict = _running(command, f"{len(left)} nodes are still there: {left[0].name}")
+    return Step(
+        effects=tuple(effects),
+        verdicts=(verdict,),
+        wake_at=moment.after(view.settings.cadence.drain_poll_s),
+    )
+
+
+def _deletion(node: Node, command: Disruption) -> Delete:
+    reason = f"{command.spec.method}/delete"
+    labels = {"reason": reason, "provisioner": node.provisioner_name}
+    return Delete(
+        ref=ref_of(node),
+        why=f"{command.name}: {command.spec.reason}",
+        facts=(Fact("machines_terminated", labels),),
+    )
+
+
+def _told(node: Node, identity: DisruptedNode, command: Disruption) -> list[Publish]:
+    message = f"deprovisioning by {command.spec.method}: {command.spec.reason} ({command.name})"
+    about = [ref_of(node)]
+    if identity.machine:
+        about.append(Ref("Machine", identity.machine, uid=identity.machine_uid))
+    return [
+        Publish(regarding=ref, reason="DeprovisioningTerminating", message=message) for ref in about
+    ]
+
+
+def _running(command: Disruption, message: str, reason: Reason = Reason.COMMAND_RUNNING) -> Verdict:
+    return Verdict(
+        subject=ref_of(command),
+        method=_method_of(command),
+        reason=reason,
+        message=f"{command.name}: {message}",
+        evidence={"phase": command.phase, "nodes": len(command.nodes)},
+    )
+
+
+def _method_of(command: Disruption) -> Method:
+    """A hand-made object may name a method that does not exist."""
+    known = {str(method): method for method in Method}
+    return known.get(command.spec.method, Method.LIFECYCLE)
+
+
+def _succeed(command: Disruption, message: str, moment: Moment) -> Step[Memory]:
+    patch = _write(command, DisruptionPhase.SUCCEEDED, moment, message=message)
+    if not message:
+        return Step(effects=(patch,))
+    verdict = msgspec.structs.replace(
+        _running(command, message, Reason.SETTLING_GIVEN_UP),
+        event="DeprovisioningUnsettled",
+        is_warning=True,
+    )
+    return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))

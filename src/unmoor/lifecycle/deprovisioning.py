@@ -1,0 +1,120 @@
+"""The one loop: a running command is carried on; else the next one is looked for (001:13-24).
+
+One command at a time. Writing down the ``Disruption`` is the commit; its name follows from its
+nodes, so proposing the same again, after a lost answer, finds it instead of making a second.
+
+Must not: decide what is worth doing (``policy.methods``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from unmoor.lifecycle import command as running
+from unmoor.lifecycle import ledger
+from unmoor.lifecycle.command import UNCORDONED, Memory
+from unmoor.lifecycle.effects import Create, Fact, Publish, say
+from unmoor.lifecycle.step import Step, join
+from unmoor.model.base import Ref
+from unmoor.model.disruption import DisruptionPhase, DisruptionSpec
+from unmoor.model.kinds import DISRUPTIONS
+from unmoor.model.moment import MINUTE, Moment
+from unmoor.model.snapshot import View
+from unmoor.policy import methods
+from unmoor.policy.command import Command, Proposal
+
+RESPECT_S = 15 * MINUTE
+"""A node that a person uncordoned in the middle of a command is left alone for this long."""
+TOLD_MAX = 100
+"""So many refusals become events in one pass; the rest wait for the next."""
+HASH_CHARS = 10
+
+
+def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
+    """Take one step of the loop; ``key`` is the same always."""
+    del key
+    tidied = ledger.tidy(view, moment)
+    commands = [one for one in view.sorted(DISRUPTIONS) if not one.phase.is_final]
+    commands = [one for one in commands if not one.is_deleting]
+    if commands:
+        return join(tidied, running.advance(view, commands[0], memory, moment))
+    if tidied.effects:
+        # First the old, then the new: what is let go now must not be proposed in the same breath.
+        return join(tidied, Step(wake_at=moment.after(view.settings.cadence.unsynced_wait_s)))
+    return join(tidied, _look(view, moment))
+
+
+def _look(view: View, moment: Moment) -> Step[Memory]:
+    proposal = methods.propose(view, moment)
+    command = _respecting_people(view, proposal, moment)
+    told = _told(view, proposal)
+    if command is None:
+        return Step(
+            effects=told,
+            verdicts=proposal.verdicts,
+            wake_at=moment.after(view.settings.cadence.deprovisioning_poll_s),
+        )
+    return Step(
+        effects=(_create(view, command), *told),
+        verdicts=proposal.verdicts,
+        wake_at=moment.after(view.settings.cadence.deprovisioning_again_s),
+    )
+
+
+def _respecting_people(view: View, proposal: Proposal, moment: Moment) -> Command | None:
+    """Leave out nodes that a person has just taken back from an earlier command."""
+    if proposal.command is None:
+        return None
+    taken = {
+        identity.uid
+        for one in view.all(DISRUPTIONS).values()
+        if one.phase is DisruptionPhase.CANCELLED
+        and moment.since_s(one.status.finished_at) < RESPECT_S
+        for identity in one.spec.nodes
+        if one.status.left_out.get(identity.name) == UNCORDONED
+    }
+    nodes = tuple(node for node in proposal.command.nodes if node.uid not in taken)
+    return msgspec.structs.replace(proposal.command, nodes=nodes) if nodes else None
+
+
+def _told(view: View, proposal: Proposal) -> tuple[Publish, ...]:
+    repeat_s = view.settings.cadence.event_dedupe_s
+    loud = [verdict for verdict in proposal.verdicts if verdict.event][:TOLD_MAX]
+    return tuple(publish for verdict in loud for publish in say(verdict, repeat_s))
+
+
+def _create(view: View, command: Command) -> Create:
+    name = name_of(view, command)
+    spec = DisruptionSpec(
+        method=command.method,
+        reason=command.reason,
+        nodes=command.nodes,
+        moved=command.moved,
+    )
+    body = {
+        "apiVersion": DISRUPTIONS.api_version,
+        "kind": DISRUPTIONS.kind,
+        "metadata": {"name": name},
+        "spec": msgspec.to_builtins(spec),
+    }
+    labels = {"action": command.action, "deprovisioner": str(command.method)}
+    return Create(
+        ref=Ref("Disruption", name),
+        body=body,
+        why=command.reason,
+        facts=(Fact("deprovisioning_actions_performed", labels),),
+    )
+
+
+def name_of(view: View, command: Command) -> str:
+    """Name a command after its method and nodes; a number tells it from finished forerunners."""
+    uids = "\n".join(sorted(node.uid for node in command.nodes))
+    digest = hashlib.sha256(uids.encode()).hexdigest()[:HASH_CHARS]
+    name = base = f"{command.method}-{digest}"
+    number = 1
+    while (held := view.disruption(name)) is not None and held.phase.is_final:
+        number += 1
+        name = f"{base}-{number}"
+    return name

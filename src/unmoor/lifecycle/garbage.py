@@ -1,0 +1,223 @@
+"""What exists on one side only: machines without an instance, instances without a machine (6.2).
+
+The cloud's list may lag behind the truth in both directions, so it only raises a suspicion: each
+suspect is asked for by itself, after the list was made, before anything is done. An instance of
+another cluster, a young one, one whose launch is still being written down, and one whose
+provisioner nobody knows (case T03) are left alone.
+
+An instance with a node is not ended under its pods: the node is deleted, and its termination drains
+it first.
+
+Must not: act on a machine or a node that is not ours.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Terminate, say
+from unmoor.lifecycle.launch import linked_to, terminated, token_of
+from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.termination import TERMINATE_AGAIN_S, is_told_to_go
+from unmoor.model import names
+from unmoor.model.base import Ref
+from unmoor.model.instance import CloudInstance, InstanceState
+from unmoor.model.kinds import MACHINES, ref_of
+from unmoor.model.machine import MACHINE_LAUNCHED, Machine
+from unmoor.model.moment import Moment, earliest
+from unmoor.model.observation import Answer, Asked
+from unmoor.model.snapshot import View
+from unmoor.policy.ownership import is_our_machine, is_our_scheme, is_ours
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Droppable: how many lists were asked for, and when the last one was."""
+
+    rounds: int = 0
+    asked_at: float | None = None
+
+
+def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
+    """Compare both sides; ``key`` is the same always."""
+    del key
+    known = memory or Memory()
+    due = _due(view, known)
+    effects: list[AnyEffect] = []
+    if moment.mono >= due:
+        cluster = view.identity.cluster
+        effects.append(Observe(asked=Asked.INSTANCES, subject=cluster, why="what is there?"))
+        known = Memory(known.rounds + 1, moment.mono)
+        due = _due(view, known)
+    listed = view.answer(Asked.INSTANCES, view.identity.cluster)
+    verdicts: list[Verdict] = []
+    if listed is not None and listed.result is not None:
+        for step in (
+            *_machines_without_instance(view, listed, moment),
+            *_instances_without_machine(view, listed, moment),
+        ):
+            effects += step.effects
+            verdicts += step.verdicts
+            due = earliest(due, step.wake_at) or due
+    return Step(tuple(effects), known, tuple(verdicts), due)
+
+
+def _due(view: View, memory: Memory) -> float:
+    """Every 10 s at first, so that what a crash has left is found soon; then every 2 min."""
+    if memory.asked_at is None:
+        return 0.0
+    cadence = view.settings.cadence
+    is_start = memory.rounds < view.settings.instance_gc_start_rounds
+    return memory.asked_at + (cadence.instance_gc_start_s if is_start else cadence.instance_gc_s)
+
+
+Listed = Answer[tuple[CloudInstance, ...]]
+
+
+def _machines_without_instance(view: View, listed: Listed, moment: Moment) -> list[Step[Memory]]:
+    alive = {one.provider_id for one in listed.result or () if not one.state.is_going}
+    steps = []
+    for machine in view.sorted(MACHINES):
+        if machine.provider_id in alive or not _is_settled(view, machine, listed):
+            continue
+        answer = view.instance(machine.provider_id)
+        if answer is None or answer.at.mono < listed.at.mono:
+            look = Observe(
+                asked=Asked.INSTANCE,
+                subject=machine.provider_id,
+                why=f"machine {machine.name} has no instance in the list",
+            )
+            steps.append(Step[Memory](effects=(look,)))
+        elif answer.is_missing or (answer.result is not None and answer.result.state.is_going):
+            steps.append(_collect_machine(machine, moment))
+    return steps
+
+
+def _is_settled(view: View, machine: Machine, listed: Listed) -> bool:
+    """Ours, launched some time before the list was made, and not on its way out anyway."""
+    if machine.is_deleting or not machine.provider_id:
+        return False
+    launched_at = machine.since(MACHINE_LAUNCHED)
+    if launched_at is None or not is_our_machine(machine, view.identity):
+        return False
+    return listed.at.since_s(launched_at) > view.settings.cadence.machine_gc_grace_s
+
+
+def _collect_machine(machine: Machine, moment: Moment) -> Step[Memory]:
+    """T149."""
+    verdict = Verdict(
+        subject=ref_of(machine),
+        method=Method.LIFECYCLE,
+        reason=Reason.INSTANCE_MISSING,
+        message=f"the instance {machine.provider_id} of machine {machine.name} is gone",
+        evidence={"provider_id": machine.provider_id, "age_s": round(_age_s(machine, moment))},
+        event="InstanceMissing",
+        is_warning=True,
+    )
+    delete = Delete(
+        ref=ref_of(machine),
+        why="its instance is gone",
+        facts=(terminated(machine, "garbage_collected"),),
+    )
+    return Step(effects=(delete, *say(verdict)), verdicts=(verdict,))
+
+
+def _age_s(machine: Machine, moment: Moment) -> float:
+    return moment.since_s(machine.metadata.creation_timestamp)
+
+
+def _instances_without_machine(view: View, listed: Listed, moment: Moment) -> list[Step[Memory]]:
+    wanted = _wanted(view)
+    steps = []
+    for instance in sorted(listed.result or (), key=lambda one: one.provider_id):
+        if instance.provider_id in wanted or instance.token in wanted:
+            continue
+        if not _is_ripe(view, instance, listed):
+            continue
+        steps.append(_suspect(view, instance, listed, moment))
+    return steps
+
+
+def _wanted(view: View) -> frozenset[str]:
+    """Everything that a machine, ours or not, stands for: ids, links and live tokens."""
+    wanted: set[str] = set()
+    for machine in view.all(MACHINES).values():
+        wanted |= {machine.provider_id, linked_to(machine)}
+        if not machine.provider_id:
+            wanted.add(token_of(machine))
+    return frozenset(wanted - {""})
+
+
+def _is_ripe(view: View, instance: CloudInstance, listed: Listed) -> bool:
+    if instance.cluster != view.identity.cluster or instance.state.is_going:
+        return False
+    if not is_our_scheme(instance.provider_id, view.identity):
+        return False
+    age_s = listed.at.since_s(instance.launched_at)
+    return age_s >= view.settings.cadence.instance_gc_grace_s
+
+
+def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment) -> Step[Memory]:
+    provisioner = instance.labels.get(names.PROVISIONER_NAME, "")
+    if provisioner and view.provisioner(provisioner) is None:
+        return Step(verdicts=(_unknown_provisioner(instance, provisioner),))
+    answer = view.instance(instance.provider_id)
+    if answer is None or answer.at.mono < listed.at.mono:
+        look = Observe(
+            asked=Asked.INSTANCE,
+            subject=instance.provider_id,
+            why="no machine stands for it",
+        )
+        return Step(effects=(look,))
+    found = answer.result
+    if found is None or found.state.is_going or found.cluster != view.identity.cluster:
+        return Step()
+    return _collect_instance(view, instance, moment)
+
+
+def _unknown_provisioner(instance: CloudInstance, provisioner: str) -> Verdict:
+    """T03 of the bug reports: who knows what it is for? Not we."""
+    return _about(
+        instance,
+        Reason.PROVISIONER_MISSING,
+        f"instance {instance.provider_id} has no machine, and its provisioner {provisioner} does "
+        "not exist: it is left alone; terminate it, or create the provisioner again",
+    )
+
+
+def _collect_instance(view: View, instance: CloudInstance, moment: Moment) -> Step[Memory]:
+    message = f"instance {instance.provider_id} has no machine"
+    nodes = view.nodes_of(instance.provider_id)
+    if not nodes:
+        return _terminate(view, instance, message, moment)
+    if not all(is_ours(view, node) for node in nodes):
+        message += f", but node {nodes[0].name} is not ours: it is left alone"
+        return Step(verdicts=(_about(instance, Reason.NOT_OURS, message),))
+    deletes = tuple(Delete(ref=ref_of(node), why=message) for node in nodes if not node.is_deleting)
+    return Step(effects=deletes, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
+
+
+def _terminate(view: View, instance: CloudInstance, message: str, moment: Moment) -> Step[Memory]:
+    verdict = _about(instance, Reason.NO_MACHINE, message)
+    if is_told_to_go(view, instance.provider_id):
+        return Step(verdicts=(verdict,))
+    answer = view.answer(Asked.TERMINATION, instance.provider_id)
+    due = answer.at.after(TERMINATE_AGAIN_S) if answer is not None else moment.mono
+    if moment.mono < due:
+        return Step(verdicts=(verdict,), wake_at=due)
+    terminate = Terminate(provider_id=instance.provider_id, why="no machine stands for it")
+    return Step(effects=(terminate,), verdicts=(verdict,))
+
+
+def _about(instance: CloudInstance, reason: Reason, message: str) -> Verdict:
+    return Verdict(
+        subject=Ref("Instance", instance.provider_id),
+        method=Method.LIFECYCLE,
+        reason=reason,
+        message=message,
+        evidence={
+            "provider_id": instance.provider_id,
+            "state": InstanceState(instance.state),
+            "token": instance.token,
+        },
+    )

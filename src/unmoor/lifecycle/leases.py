@@ -1,0 +1,38 @@
+"""Which heartbeat leases belong to no node any more? (spec 6.2)
+
+The kubelet makes its Lease a property of its Node. One without an owner and without a node of its
+name was left behind by a node that is gone.
+
+Must not: look at leases outside ``kube-node-lease``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unmoor.lifecycle.effects import Delete, Fact
+from unmoor.lifecycle.step import Step
+from unmoor.model.kinds import LEASES, ref_of
+from unmoor.model.moment import MINUTE, Moment
+from unmoor.model.snapshot import View
+
+NAMESPACE = "kube-node-lease"
+GRACE_S = 1 * MINUTE
+"""A kubelet that is just starting makes its lease before its node."""
+
+
+def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
+    """Delete the lease called ``key`` when it was left behind (T154-T157)."""
+    del memory
+    lease = view.get(LEASES, key, NAMESPACE)
+    if lease is None or lease.is_deleting or lease.metadata.owner_references:
+        return Step()
+    if view.node(lease.name) is not None:
+        return Step()
+    age_s = moment.since_s(lease.metadata.creation_timestamp)
+    if age_s < GRACE_S:
+        return Step(wake_at=moment.after(GRACE_S - age_s))
+    delete = Delete(
+        ref=ref_of(lease), why="its node is gone", facts=(Fact("nodes_leases_deleted"),)
+    )
+    return Step(effects=(delete,))

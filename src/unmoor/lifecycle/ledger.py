@@ -1,0 +1,81 @@
+"""What is left of commands: marks without a running command, and too many finished ones.
+
+A mark whose Disruption is final, or does not exist, is taken back, and with it the cordon that came
+with it; a person's cordon stays (R27). Before a Disruption counts as missing, the server itself is
+asked: our picture of it may be older than that of the node.
+
+Must not: touch the marks of a running command.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, uncordon
+from unmoor.lifecycle.step import Step
+from unmoor.model.base import Ref
+from unmoor.model.disruption import Disruption
+from unmoor.model.kinds import DISRUPTIONS, NODES, ref_of
+from unmoor.model.moment import Moment
+from unmoor.model.node import Node
+from unmoor.model.observation import Asked
+from unmoor.model.snapshot import View
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+ANSWER_GOOD_S = 60.0
+"""An answer that a Disruption is missing is old after this long: a new one may bear the name."""
+
+
+def tidy(view: View, moment: Moment) -> Step[Any]:
+    """Take back marks that nobody stands for, and shorten the ledger."""
+    effects: list[AnyEffect] = []
+    verdicts: list[Verdict] = []
+    for node in _marked(view):
+        step = _of_mark(view, node, moment)
+        effects += step.effects
+        verdicts += step.verdicts
+    effects += [Delete(ref=ref_of(old), why="the ledger is full") for old in beyond(view)]
+    return Step(effects=tuple(effects), verdicts=tuple(verdicts))
+
+
+def _marked(view: View) -> list[Node]:
+    return [node for node in view.sorted(NODES) if node.disruption and not node.is_deleting]
+
+
+def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
+    command = view.disruption(node.disruption)
+    if command is not None:
+        if not command.phase.is_final:
+            return Step()
+        return _roll_back(node, f"{command.name} is {command.phase}")
+    ref = Ref("Disruption", node.disruption)
+    answer = view.answer(Asked.OBJECT, str(ref))
+    if answer is None or moment.mono > answer.at.after(ANSWER_GOOD_S):
+        return Step(effects=(Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref),))
+    if not answer.is_missing:
+        return Step()  # it is there, or nobody could say
+    return _roll_back(node, f"{node.disruption} does not exist")
+
+
+def _roll_back(node: Node, why: str) -> Step[Any]:
+    verdict = Verdict(
+        subject=ref_of(node),
+        method=Method.LIFECYCLE,
+        reason=Reason.ROLLED_BACK,
+        message=f"node {node.name} is let go again: {why}",
+        evidence={"disruption": node.disruption},
+        is_refusal=False,
+    )
+    return Step(effects=(uncordon(node, why=why),), verdicts=(verdict,))
+
+
+def beyond(view: View) -> list[Disruption]:
+    """Return the finished commands that are too many, oldest first."""
+    finished = [one for one in view.sorted(DISRUPTIONS) if one.phase.is_final]
+    finished.sort(key=lambda one: (_age_key(one), one.name))
+    return finished[: max(len(finished) - view.settings.kept_disruptions, 0)]
+
+
+def _age_key(command: Disruption) -> str:
+    at = command.status.finished_at or command.metadata.creation_timestamp
+    return at.isoformat() if at is not None else ""

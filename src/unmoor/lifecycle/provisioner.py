@@ -1,0 +1,41 @@
+"""Is a provisioner in order? A bad one is reported, with field, value and remedy; others go on.
+
+Must not: write to it: the object is a person's, and another controller may read it, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unmoor.lifecycle.effects import say
+from unmoor.lifecycle.step import Step
+from unmoor.model.kinds import ref_of
+from unmoor.model.moment import Moment
+from unmoor.model.provisioner import validate
+from unmoor.model.snapshot import View
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+TOLD_MAX = 10
+"""So many errors of one provisioner become events."""
+
+
+def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
+    """Report what is wrong with the provisioner called ``key``."""
+    del memory, moment
+    provisioner = view.provisioner(key)
+    if provisioner is None or provisioner.is_deleting:
+        return Step()
+    verdicts = tuple(
+        Verdict(
+            subject=ref_of(provisioner),
+            method=Method.LIFECYCLE,
+            reason=Reason.PROVISIONER_INVALID,
+            message=str(error),
+            evidence={"field": error.field, "value": error.value},
+            event="Invalid",
+            is_warning=True,
+        )
+        for error in validate(provisioner)
+    )
+    told = tuple(publish for verdict in verdicts[:TOLD_MAX] for publish in say(verdict))
+    return Step(effects=told, verdicts=verdicts)

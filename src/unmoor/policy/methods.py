@@ -1,0 +1,70 @@
+"""In which order are the methods tried? One row each (001:15, R8).
+
+Expiration, Drift, Emptiness, Consolidation: the first that has a command wins, and the search
+starts again at the top when that command is done.
+
+Must not: contain a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from unmoor.model.disruption import Disruption
+from unmoor.model.kinds import ref_of
+from unmoor.model.moment import Moment
+from unmoor.model.node import Node
+from unmoor.model.snapshot import View
+from unmoor.policy import emptiness
+from unmoor.policy.command import Candidate, Proposal
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+
+class Judge(Protocol):
+    """The look at one node: the candidate, or the first reason why it is none."""
+
+    def __call__(
+        self, view: View, node: Node, moment: Moment, *, running: str = ""
+    ) -> Candidate | Verdict:
+        """``running``: the command that already acts on the node."""
+        ...
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A method. ``judge`` looks again at the nodes of a running command, on fresh state."""
+
+    method: Method
+    propose: Callable[[View, Moment], Proposal]
+    judge: Judge
+
+
+METHODS: tuple[Row, ...] = (Row(Method.EMPTINESS, emptiness.propose, emptiness.judge),)
+"""In the brief's order. A new method is a module and a row here."""
+
+
+def propose(view: View, moment: Moment) -> Proposal:
+    """Return the first command that a method has, with the verdicts of all that were asked."""
+    verdicts: list[Verdict] = []
+    for row in METHODS:
+        proposal = row.propose(view, moment)
+        verdicts += proposal.verdicts
+        if proposal.command is not None:
+            return Proposal(proposal.command, tuple(verdicts), proposal.eligible)
+    return Proposal(verdicts=tuple(verdicts))
+
+
+def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) -> Verdict | None:
+    """Return why a node of a running command should not go after all, None when it should."""
+    row = next((row for row in METHODS if row.method == disruption.spec.method), None)
+    if row is None:
+        return Verdict(
+            subject=ref_of(node),
+            method=Method.LIFECYCLE,
+            reason=Reason.NOT_CONFIGURED,
+            message=f'nobody knows the method "{disruption.spec.method}"',
+        )
+    judged = row.judge(view, node, moment, running=disruption.name)
+    return judged if isinstance(judged, Verdict) else None

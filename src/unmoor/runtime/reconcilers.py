@@ -1,0 +1,216 @@
+"""The table: which controllers there are, what wakes each, and for which keys.
+
+``app`` and ``sim`` run these same rows. A row's memory is None or of the step's own ``Memory`` type
+(``eviction.Memory``, ``machine.Memory``, ``command.Memory``, ``garbage.Memory``,
+``consistency.Memory``); losing it is allowed at any moment.
+
+Key functions run for every change in the cluster, so each is a look-up or two, and says nothing for
+the heartbeats of nodes that nobody is working on.
+
+Must not: decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from unmoor.lifecycle import (
+    consistency,
+    deprovisioning,
+    disruption_conditions,
+    garbage,
+    leases,
+    machine,
+    provisioner,
+    settings,
+    termination,
+)
+from unmoor.model.base import Key as ObjectKey
+from unmoor.model.cluster import ConfigMap, Lease
+from unmoor.model.disruption import Disruption
+from unmoor.model.machine import Machine
+from unmoor.model.node import Node
+from unmoor.model.pod import Pod
+from unmoor.model.provisioner import Provisioner
+from unmoor.model.settings import CONFIG_MAP_NAME
+from unmoor.model.snapshot import View
+from unmoor.model.storage import VolumeAttachment
+from unmoor.runtime.reconciler import ONE, Reconciler, Wake, Where
+
+# Nodes that are on their way out.
+
+
+def deleted_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
+    """The node itself, from its deletion on."""
+    del view, old
+    return (new.name,) if new is not None and new.is_deleting else ()
+
+
+def deleted_node_of_pod(view: View, old: Pod | None, new: Pod | None) -> Iterable[str]:
+    """The node that a pod is on, or was on, when that node is being deleted."""
+    return _deleted(view, (pod.node_name for pod in (old, new) if pod is not None))
+
+
+def deleted_nodes_of_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
+    """A machine's nodes: whose they are may have changed."""
+    ids = {one.provider_id for one in (old, new) if one is not None}
+    return _deleted(view, (node.name for one in sorted(ids) for node in view.nodes_of(one)))
+
+
+def deleted_node_of_volume(
+    view: View, old: VolumeAttachment | None, new: VolumeAttachment | None
+) -> Iterable[str]:
+    """The node that a volume is attached to."""
+    return _deleted(view, (one.spec.node_name for one in (old, new) if one is not None))
+
+
+def _deleted(view: View, names: Iterable[str]) -> Iterable[str]:
+    found = {name: view.node(name) for name in names}
+    return [name for name, node in sorted(found.items()) if node is not None and node.is_deleting]
+
+
+# Machines.
+
+
+def name_of_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
+    """The machine itself."""
+    del view
+    return {one.name for one in (old, new) if one is not None}
+
+
+def machine_of_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
+    """The machine behind a node."""
+    return _machines(view, {one.provider_id for one in (old, new) if one is not None})
+
+
+def machine_of_pod(view: View, old: Pod | None, new: Pod | None) -> Iterable[str]:
+    """The machine behind the node that a pod is on, was on, or is on its way to."""
+    names = {
+        name for pod in (old, new) if pod is not None for name in (pod.node_name, pod.nominated_to)
+    }
+    nodes = (view.node(name) for name in sorted(names))
+    return _machines(view, {node.provider_id for node in nodes if node is not None})
+
+
+def machines_of_provisioner(
+    view: View, old: Provisioner | None, new: Provisioner | None
+) -> Iterable[str]:
+    """All that a provisioner launched."""
+    names = {one.name for one in (old, new) if one is not None}
+    return [one.name for name in sorted(names) for one in view.machines_launched_by(name)]
+
+
+def _machines(view: View, provider_ids: set[str]) -> Iterable[str]:
+    return [one.name for known in sorted(provider_ids) for one in view.machines_of(known)]
+
+
+# The one loop, and the rest.
+
+
+def running_command(view: View, old: Disruption | None, new: Disruption | None) -> Iterable[str]:
+    """A command that was written, moved on, or taken away."""
+    del view, old, new
+    return (ONE,)
+
+
+def marked_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
+    """A node that a command acts on."""
+    del view
+    return (ONE,) if any(one is not None and one.disruption for one in (old, new)) else ()
+
+
+def name_of_provisioner(
+    view: View, old: Provisioner | None, new: Provisioner | None
+) -> Iterable[str]:
+    """The provisioner itself."""
+    del view, old
+    return (new.name,) if new is not None else ()
+
+
+def unowned_lease(view: View, old: Lease | None, new: Lease | None) -> Iterable[str]:
+    """A node lease that belongs to nobody; heartbeats of the others say nothing."""
+    del view, old
+    if new is None or new.namespace != leases.NAMESPACE or new.metadata.owner_references:
+        return ()
+    return (new.name,)
+
+
+def lease_of_lost_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
+    """The lease of a node that is gone."""
+    del view
+    return (old.name,) if old is not None and new is None else ()
+
+
+def our_settings(view: View, old: ConfigMap | None, new: ConfigMap | None) -> Iterable[ObjectKey]:
+    """Our ConfigMap, whatever its namespace."""
+    del view, old
+    return (new.key,) if new is not None and new.name == CONFIG_MAP_NAME else ()
+
+
+RECONCILERS: tuple[Reconciler, ...] = (
+    Reconciler(
+        name="termination",
+        step=termination.advance,
+        wakes=(
+            Wake("Node", deleted_node),
+            Wake("Pod", deleted_node_of_pod),
+            Wake("Machine", deleted_nodes_of_machine),
+            Wake("VolumeAttachment", deleted_node_of_volume),
+        ),
+    ),
+    Reconciler(
+        name="machine",
+        step=machine.advance,
+        wakes=(
+            Wake("Machine", name_of_machine),
+            Wake("Node", machine_of_node),
+            Wake("Provisioner", machines_of_provisioner),
+        ),
+    ),
+    Reconciler(
+        name="disruption-conditions",
+        step=disruption_conditions.advance,
+        wakes=(
+            Wake("Machine", name_of_machine),
+            Wake("Node", machine_of_node),
+            Wake("Pod", machine_of_pod),
+            Wake("Provisioner", machines_of_provisioner),
+        ),
+    ),
+    Reconciler(
+        name="deprovisioning",
+        step=deprovisioning.advance,
+        wakes=(Wake("Disruption", running_command), Wake("Node", marked_node)),
+        every_s=lambda view: view.settings.cadence.deprovisioning_poll_s,
+        is_single=True,
+        where=Where.WORKER,
+    ),
+    Reconciler(
+        name="garbage",
+        step=garbage.advance,
+        every_s=lambda view: view.settings.cadence.machine_gc_s,
+        is_single=True,
+        where=Where.WORKER,
+    ),
+    Reconciler(
+        name="leases",
+        step=leases.advance,
+        wakes=(Wake("Lease", unowned_lease), Wake("Node", lease_of_lost_node)),
+    ),
+    Reconciler(
+        name="consistency",
+        step=consistency.advance,
+        wakes=(Wake("Machine", name_of_machine),),
+    ),
+    Reconciler(
+        name="provisioner",
+        step=provisioner.advance,
+        wakes=(Wake("Provisioner", name_of_provisioner),),
+    ),
+    Reconciler(
+        name="settings",
+        step=settings.advance,
+        wakes=(Wake("ConfigMap", our_settings),),
+    ),
+)
+"""Every controller, in the order in which the page of controllers lists them."""
