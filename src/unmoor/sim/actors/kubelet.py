@@ -177,6 +177,7 @@ class HollowKubelets(Actor):
         if moment.mono < silent_until:
             return silent_until
         if self._silent_until.pop(name, None) is not None:
+            self.mark(RENEW)
             for pod in self.store.pods_on(name):
                 self.mark(("pod", *pod.key))
         node = self.store.node(name)

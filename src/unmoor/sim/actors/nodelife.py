@@ -69,6 +69,9 @@ class NodeLife(Actor):
             self._seen_at.pop(either(old, new).uid, None)
             self._renewed.pop(either(old, new).uid, None)
         elif old is None or _facts(old) != _facts(new):
+            if old is not None and new.is_ready and not old.is_ready:
+                # A kubelet that says it is ready has been heard, whatever its lease says.
+                self._seen_at[new.uid] = self.stage.clock.now().mono
             self.mark(("node", name))
         if old is None or new is None or _sends_away(old) != _sends_away(new):
             for pod in self.store.pods_on(name):
