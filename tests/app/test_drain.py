@@ -1,0 +1,201 @@
+"""``unmoor drain`` as a person runs it: a process against a server on the loopback interface."""
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.app import loopback
+from tests.app.loopback import UNMOOR, Cluster
+from unmoor.model.base import Ref
+
+PATIENCE_S = 30.0
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+    async with loopback.cluster(tmp_path) as built:
+        await built.node("a")
+        yield built
+
+
+async def start(cluster: Cluster, *args: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        UNMOOR,
+        "drain",
+        "--kubeconfig",
+        cluster.kubeconfig,
+        *args,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def drain(cluster: Cluster, *args: str) -> tuple[int, list[str], str]:
+    """Exit code, lines of stdout without their times, and stderr."""
+    return await ended(await start(cluster, *args))
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, list[str], str]:
+    out, err = await asyncio.wait_for(process.communicate(), PATIENCE_S)
+    assert process.returncode is not None
+    return process.returncode, [_untimed(line) for line in out.decode().splitlines()], err.decode()
+
+
+def _untimed(line: str) -> str:
+    return line.partition(" ")[2] if line[2:3] == ":" else line
+
+
+async def ready(cluster: Cluster, count: int, node: str = "a") -> None:
+    def settled() -> bool:
+        if len(cluster.running_on(node)) != count:
+            return False
+        budgets = list(cluster.server.store.tables["PodDisruptionBudget"].objects.values())
+        return all(b.get("status", {}).get("currentHealthy") == count for b in budgets)
+
+    await cluster.until(f"{count} pods run and are counted", settled)
+
+
+def cordoned(cluster: Cluster, node: str) -> bool:
+    return bool(cluster.server.get(Ref("Node", node))["spec"].get("unschedulable"))
+
+
+async def test_a_node_is_emptied_under_its_budget_and_stays_cordoned(cluster: Cluster) -> None:
+    await cluster.deployment("web", 2, available=1)
+    await ready(cluster, 2)
+    await cluster.node("b")
+
+    code, lines, err = await drain(cluster, "node/a")
+
+    assert (code, err) == (0, "")
+    assert lines[0] == "node/a cordoned"
+    assert sum(line.endswith(" gone") for line in lines) == 2
+    assert lines[-1].startswith("node/a drained: 2 pods in ")
+    assert cluster.running_on("a") == []
+    assert cordoned(cluster, "a")
+    assert not cordoned(cluster, "b")
+
+
+async def test_json_lines_end_with_a_summary(cluster: Cluster) -> None:
+    await cluster.deployment("web", 1)
+    await ready(cluster, 1)
+    await cluster.node("b")
+
+    code, lines, _ = await drain(cluster, "a", "b", "-o", "json")
+
+    told = [json.loads(line) for line in lines]
+    assert code == 0
+    assert {"node": "a", "state": "cordoned"}.items() <= told[0].items()
+    assert told[-1]["drained"] == ["a", "b"]
+    assert told[-1]["not_begun"] == []
+    assert [one["moved"] for one in told[-1]["nodes"]] == [1, 1]
+
+
+async def test_a_held_node_is_exit_code_1_names_the_budget_and_leaves_the_rest_alone(
+    cluster: Cluster,
+) -> None:
+    await cluster.deployment("web", 2, available=2)
+    await ready(cluster, 2)
+    await cluster.node("b")
+
+    code, lines, err = await drain(cluster, "a", "b", "--timeout", "2s")
+
+    assert code == 1
+    assert "is held by disruption budget default/web: 0 disruptions allowed (2 of 2 pods" in err
+    assert "`kubectl uncordon a` gives it back; not begun: b" in err
+    assert "node/a not drained after 2 s" in lines[-1]
+    assert len(cluster.running_on("a")) == 2
+    assert not cordoned(cluster, "b")
+
+
+async def test_at_the_deadline_pods_go_past_their_budget(cluster: Cluster) -> None:
+    await cluster.deployment("web", 2, available=2)
+    await ready(cluster, 2)
+
+    code, lines, _ = await drain(cluster, "a", "--deadline", "2s")
+
+    assert code == 0
+    assert any("it is deleted past its disruption budget" in line for line in lines)
+    assert cluster.running_on("a") == []
+
+
+async def test_interrupted_it_says_what_it_leaves_and_how_to_go_on(cluster: Cluster) -> None:
+    await cluster.deployment("web", 2, available=2)
+    await ready(cluster, 2)
+    process = await start(cluster, "a")
+    await cluster.until("the cordon", lambda: cordoned(cluster, "a"))
+    assert process.stdout is not None
+    seen = await asyncio.wait_for(process.stdout.readuntil(b" held"), PATIENCE_S)
+
+    process.send_signal(signal.SIGINT)
+    code, _, err = await ended(process)
+
+    assert b"node/a cordoned" in seen
+    assert code == 1
+    assert err == (
+        "unmoor: interrupted: node/a stays cordoned with 2 pods to go; "
+        "`unmoor drain a` goes on, `kubectl uncordon a` gives it back\n"
+    )
+    assert cordoned(cluster, "a")
+
+
+async def test_a_rehearsal_writes_nothing_and_asks_the_server(cluster: Cluster) -> None:
+    await cluster.deployment("web", 2, available=1)
+    await ready(cluster, 2)
+    before = cluster.server.version
+
+    code, lines, _ = await drain(cluster, "a", "--dry-run")
+
+    assert code == 0
+    assert lines[0] == "node/a would be cordoned"
+    assert [line.split()[0] for line in lines[1:3]] == ["evicted", "evicted"]
+    assert lines[3] == (
+        "  note: budget default/web lets 1 pods go at once, and 2 of this node are under it"
+    )
+    assert lines[4] == "  nothing was written"
+    assert len(cluster.running_on("a")) == 2
+    assert cluster.server.version == before
+    assert not cordoned(cluster, "a")
+
+
+async def test_a_rehearsal_is_exit_code_1_when_a_pod_would_be_held(cluster: Cluster) -> None:
+    await cluster.deployment("web", 1, available=1)
+    await ready(cluster, 1)
+
+    code, lines, err = await drain(cluster, "a", "--dry-run", "-o", "json")
+
+    assert code == 1
+    assert json.loads(lines[0])["pods"][0]["what"] == "held"
+    assert err == "unmoor: pods would be held on a; nothing was written\n"
+
+
+async def test_no_such_node_and_nothing_is_touched(cluster: Cluster) -> None:
+    code, _, err = await drain(cluster, "a", "nope")
+
+    assert code == 1
+    assert err == "unmoor: node/nope: no such node; `kubectl get nodes` lists them\n"
+    assert not cordoned(cluster, "a")
+
+
+async def test_a_cordon_that_is_forbidden_ends_it_at_once(cluster: Cluster) -> None:
+    cluster.refused.add(("PATCH", "Node"))
+
+    code, _, err = await drain(cluster, "a")
+
+    assert code == 1
+    assert err == "unmoor: node/a cannot be cordoned: you may not PATCH nodes\n"
+
+
+async def test_a_person_cordoned_it_before(cluster: Cluster) -> None:
+    await cluster.api.patch(Ref("Node", "a"), {"spec": {"unschedulable": True}})
+
+    code, lines, _ = await drain(cluster, "a")
+
+    assert code == 0
+    assert lines[0] == "node/a cordoned: it was cordoned before"
+    assert "unmoor.dev/cordoned" not in cluster.server.get(Ref("Node", "a"))["metadata"].get(
+        "annotations", {}
+    )
