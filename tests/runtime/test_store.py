@@ -1,0 +1,508 @@
+"""The live view: whatever comes twice, late or out of order, it is what the server last said."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import budget, machine, moment, node, pod, provisioner
+from unmoor.model import kinds
+from unmoor.model.base import JSON, Object, ObjectMeta, Ref
+from unmoor.model.kinds import KIND_OF, KINDS, MACHINES, NODES, PODS, Resource, ref_of
+from unmoor.model.observation import Answer, Asked
+from unmoor.model.settings import Settings
+from unmoor.model.snapshot import CHANGES_KEPT, View
+from unmoor.model.storage import VolumeAttachment, VolumeAttachmentSpec
+from unmoor.runtime import store as store_module
+from unmoor.runtime.ports import Broken
+from unmoor.runtime.reconciler import either
+from unmoor.runtime.store import Store
+
+
+def at_version(obj: Any, version: int | str, **meta: Any) -> Any:
+    """The same object as written at a version."""
+    metadata = msgspec.structs.replace(obj.metadata, resource_version=str(version), **meta)
+    return msgspec.structs.replace(obj, metadata=metadata)
+
+
+def body_of(obj: Object) -> JSON:
+    body: JSON = msgspec.to_builtins(obj)
+    return body
+
+
+def broken(obj: Object, version: int, problem: str = "odd") -> Broken:
+    return Broken(ref_of(obj), str(version), problem)
+
+
+class Listening:
+    """Hears what a store tells: kind, and the versions before and after."""
+
+    def __init__(self, store: Store) -> None:
+        self.heard: list[tuple[str, str, str]] = []
+        store.subscribe(self)
+
+    def __call__(self, kind: str, old: Any | None, new: Any | None) -> None:
+        before, after = (
+            "-" if obj is None else obj.metadata.resource_version for obj in (old, new)
+        )
+        self.heard.append((kind, before, after))
+
+
+A = node("a")
+POD = pod("web-1", on="a")
+
+
+# ------------------------------------------------------------------------------------- one object
+
+
+def test_changes_are_told_once_and_in_order() -> None:
+    store = Store()
+    listening = Listening(store)
+    store.put(NODES, at_version(A, 5))
+    store.put(NODES, at_version(A, 5))
+    store.put(NODES, at_version(A, 7))
+    store.drop(NODES, at_version(A, 9))
+
+    assert listening.heard == [("Node", "-", "5"), ("Node", "5", "7"), ("Node", "7", "-")]
+    assert store.node("a") is None
+
+
+@pytest.mark.parametrize("late", [3, 5])
+def test_a_late_event_does_not_undo_our_own_write(late: int) -> None:
+    store = Store()
+    store.put(NODES, at_version(A, 3))
+    store.fold("Node", body_of(at_version(A, 5, labels={"ours": "yes"})))
+    store.put(NODES, at_version(A, late))
+
+    held = store.node("a")
+    assert held is not None
+    assert held.metadata.labels == {"ours": "yes"}
+
+
+@pytest.mark.parametrize("late", [3, 9, 10])
+def test_a_late_event_does_not_bring_back_what_is_gone(late: int) -> None:
+    store = Store()
+    store.put(NODES, at_version(A, 3))
+    store.drop(NODES, at_version(A, 10))
+    store.put(NODES, at_version(A, late))
+    store.mark_broken(NODES, broken(A, late))
+
+    assert store.node("a") is None
+    assert store.broken(NODES) == {}
+
+
+def test_what_left_a_selection_may_come_back() -> None:
+    store = Store()
+    store.drop(PODS, at_version(POD, 10))
+    store.put(PODS, at_version(POD, 12))
+
+    assert store.pods_on("a") == (at_version(POD, 12),)
+
+
+def test_a_deletion_that_is_older_than_what_we_know_is_no_deletion() -> None:
+    store = Store()
+    store.put(PODS, at_version(POD, 12))
+    store.drop(PODS, at_version(POD, 10))
+
+    assert store.get(PODS, "web-1", "shop") is not None
+
+
+def test_a_successor_of_the_same_name_ends_its_predecessor() -> None:
+    store = Store()
+    listening = Listening(store)
+    store.put(PODS, at_version(POD, 5))
+    store.put(PODS, at_version(POD, 8, uid="next"))
+    store.put(PODS, at_version(POD, 6))
+    store.drop(PODS, at_version(POD, 7))
+    store.put(PODS, at_version(POD, 9))
+
+    assert listening.heard == [("Pod", "-", "5"), ("Pod", "5", "-"), ("Pod", "-", "8")]
+    assert store.find(PODS.ref("web-1", "shop", "next")) is not None
+    assert store.find(ref_of(POD)) is None
+
+
+def test_foreign_versions_are_taken_as_they_come() -> None:
+    store = Store()
+    for text in ("x1", "", "x0"):
+        store.put(NODES, at_version(A, text))
+
+    held = store.node("a")
+    assert held is not None
+    assert held.metadata.resource_version == "x0"
+
+
+def test_tombstones_are_bounded() -> None:
+    store = Store()
+    for number in range(store_module.TOMBSTONES_KEPT + 5):
+        store.drop(NODES, at_version(A, 10, uid=f"{number}"))
+
+    assert len(store._gone) == store_module.TOMBSTONES_KEPT
+
+
+# ------------------------------------------------------------------------------------------ lists
+
+
+def test_a_list_removes_what_it_does_not_have() -> None:
+    store = Store()
+    store.put(NODES, at_version(node("a"), 5))
+    store.put(NODES, at_version(node("b"), 6))
+    listening = Listening(store)
+    store.replace(NODES, [at_version(node("b"), 7)], "9")
+
+    assert listening.heard == [("Node", "6", "7"), ("Node", "5", "-")]
+    assert [n.name for n in store.sorted(NODES)] == ["b"]
+
+
+def test_a_list_does_not_undo_newer_writes_of_ours() -> None:
+    store = Store()
+    store.fold("Node", body_of(at_version(node("new"), 12)))
+    store.fold("Node", body_of(at_version(node("a", is_cordoned=True), 12)))
+    store.put(NODES, at_version(node("gone"), 4))
+    store.forget("Node", ("", "gone"), "uid-node-gone")
+    store.replace(NODES, [at_version(node("a"), 5), at_version(node("gone"), 4)], "10")
+
+    assert [n.name for n in store.sorted(NODES)] == ["a", "new"]
+    held = store.node("a")
+    assert held is not None
+    assert held.is_cordoned
+
+
+def test_a_list_in_which_nothing_changed_tells_nothing() -> None:
+    store = Store()
+    nodes = [at_version(node(name), 5) for name in "abc"]
+    store.replace(NODES, nodes, "9", [broken(node("d"), 5)])
+    listening = Listening(store)
+    version = store.version
+    store.replace(NODES, nodes, "20", [broken(node("d"), 5)])
+
+    assert listening.heard == []
+    assert store.version == version
+
+
+# ---------------------------------------------------------------------------------- broken objects
+
+
+def test_a_broken_object_keeps_its_last_state_until_it_can_be_read() -> None:
+    store = Store()
+    store.put(MACHINES, at_version(machine("m"), 5))
+    listening = Listening(store)
+    store.mark_broken(MACHINES, broken(machine("m"), 7))
+    store.put(MACHINES, at_version(machine("m"), 6))
+    is_broken_still = dict(store.broken(MACHINES))
+    store.put(MACHINES, at_version(machine("m"), 8))
+
+    assert is_broken_still == {("", "m"): "odd"}
+    assert store.broken(MACHINES) == {}
+    assert listening.heard == [("Machine", "5", "5"), ("Machine", "5", "6"), ("Machine", "6", "8")]
+
+
+def test_an_old_complaint_about_a_mended_object_is_ignored() -> None:
+    store = Store()
+    store.put(MACHINES, at_version(machine("m"), 9))
+    store.mark_broken(MACHINES, broken(machine("m"), 7))
+
+    assert store.broken(MACHINES) == {}
+
+
+def test_what_was_never_readable_wakes_nobody_but_is_known() -> None:
+    store = Store()
+    listening = Listening(store)
+    store.mark_broken(MACHINES, broken(machine("m"), 7))
+
+    assert listening.heard == []
+    assert store.broken(MACHINES) == {("", "m"): "odd"}
+    assert store.changed_since(0) == frozenset({ref_of(machine("m"))})
+
+
+def test_a_broken_successor_ends_its_predecessor() -> None:
+    store = Store()
+    store.put(PODS, at_version(POD, 5))
+    store.mark_broken(PODS, broken(at_version(POD, 7, uid="next"), 7))
+
+    assert store.get(PODS, "web-1", "shop") is None
+    assert store.broken(PODS) == {("shop", "web-1"): "odd"}
+
+
+def test_a_list_says_which_objects_are_broken_now() -> None:
+    store = Store()
+    for name in ("mended", "gone", "odd"):
+        store.put(MACHINES, at_version(machine(name), 5))
+        store.mark_broken(MACHINES, broken(machine(name), 6))
+    store.mark_broken(MACHINES, broken(machine("unseen"), 6))
+    store.replace(
+        MACHINES, [at_version(machine("mended"), 8)], "9", [broken(machine("odd"), 6, "still odd")]
+    )
+
+    assert store.broken(MACHINES) == {("", "odd"): "still odd"}
+    assert [m.name for m in store.sorted(MACHINES)] == ["mended", "odd"]
+
+
+def test_the_deletion_of_a_broken_object_ends_it() -> None:
+    store = Store()
+    store.put(MACHINES, at_version(machine("m"), 5))
+    store.mark_broken(MACHINES, broken(machine("m"), 6))
+    store.drop(MACHINES, at_version(machine("m"), 7))
+
+    assert store.machine("m") is None
+    assert store.broken(MACHINES) == {}
+
+
+# ------------------------------------------------------------------------------------ our own eyes
+
+
+def test_an_answer_that_cannot_be_read_is_noted() -> None:
+    store = Store()
+    store.put(NODES, at_version(A, 5))
+    body = body_of(at_version(A, 6))
+    body["spec"]["unschedulable"] = "perhaps"
+    store.fold("Node", body)
+    store.fold("Node", {"metadata": 3})
+
+    assert list(store.broken(NODES)) == [("", "a"), ("", "")]
+    assert store.node("a") is not None
+
+
+def test_nulls_in_an_answer_mean_nothing_there() -> None:
+    body = body_of(at_version(A, 6))
+    body["spec"]["taints"] = None
+    store = Store()
+    store.fold("Node", body)
+
+    assert store.node("a") is not None
+
+
+GONE = {"deletionTimestamp": "2024-05-01T12:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("obj", "meta", "is_gone"),
+    [
+        (node("a"), {**GONE, "finalizers": []}, True),
+        (node("a"), {**GONE, "finalizers": ["x"]}, False),
+        (node("a"), {"finalizers": []}, False),
+        (POD, {**GONE, "deletionGracePeriodSeconds": 30}, False),
+        (POD, {**GONE, "deletionGracePeriodSeconds": 0}, True),
+        (POD, {**GONE, "deletionGracePeriodSeconds": 0, "finalizers": ["x"]}, False),
+    ],
+)
+def test_the_last_state_of_what_went_at_once_is_not_kept(
+    obj: Object, meta: JSON, *, is_gone: bool
+) -> None:
+    store = Store()
+    kind = KIND_OF[type(obj)]
+    body = body_of(obj)
+    body["metadata"] = {**body["metadata"], **meta, "resourceVersion": "9"}
+    store.put(KINDS[kind], obj)
+    store.fold(kind, body)
+
+    assert (store.find(ref_of(obj)) is None) == is_gone
+    if is_gone:
+        store.put(KINDS[kind], at_version(obj, 8))
+        assert store.find(ref_of(obj)) is None
+
+
+@pytest.mark.parametrize(("uid", "is_gone"), [("uid-node-a", True), ("other", False), ("", False)])
+def test_only_what_was_meant_is_forgotten(uid: str, *, is_gone: bool) -> None:
+    store = Store()
+    store.put(NODES, at_version(A, 5))
+    store.forget("Node", ("", "a"), uid)
+    store.put(NODES, at_version(A, 6))
+
+    assert (store.node("a") is None) == is_gone
+
+
+def test_answers_are_kept_within_bounds_and_may_be_lost() -> None:
+    store = Store()
+    answer: Answer[bool] = Answer(moment(), result=True)
+    for number in range(store_module.ANSWERS_KEPT + 2):
+        store.record(Asked.EVICTION, f"{number}", answer)
+        store.record(Asked.EVICTION, "0", answer)
+
+    assert store.answer(Asked.EVICTION, "0") == answer
+    assert store.answer(Asked.EVICTION, "1") is None
+    assert len(store._answers) == store_module.ANSWERS_KEPT
+    store.forget_answers()
+    assert store.answer(Asked.EVICTION, "0") is None
+
+
+# ---------------------------------------------------------------------------- versions and freezing
+
+
+def test_changes_since_a_version_are_told_as_long_as_they_are_known() -> None:
+    store = Store()
+    store.put(NODES, at_version(node("a"), 5))
+    seen = store.version
+    store.put(NODES, at_version(node("b"), 6))
+    store.put(PODS, at_version(POD, 7))
+
+    assert store.changed_since(seen) == frozenset({ref_of(node("b")), ref_of(POD)})
+    assert store.changed_since(store.version) == frozenset()
+    assert len(store.changed_since(0) or ()) == 3
+
+
+def test_old_questions_and_new_settings_get_no_answer() -> None:
+    store = Store()
+    for number in range(2 * CHANGES_KEPT + 1):
+        store.put(NODES, at_version(A, number + 1))
+
+    assert len(store._changes) == CHANGES_KEPT + 1
+    assert store.changed_since(CHANGES_KEPT - 1) is None
+    assert store.changed_since(CHANGES_KEPT) == frozenset({ref_of(A)})
+    assert store.freeze().changed_since(CHANGES_KEPT - 1) is None
+
+    seen = store.version
+    store.configure(Settings(kept_disruptions=3))
+    assert store.changed_since(seen) is None
+    assert store.changed_since(store.version) == frozenset()
+
+
+def test_a_frozen_view_stays_as_it_is() -> None:
+    store = Store()
+    store.put(NODES, at_version(A, 5))
+    store.put(PODS, at_version(POD, 5))
+    frozen = store.freeze()
+    version = store.version
+    store.put(PODS, at_version(pod("web-2", on="a"), 6))
+    store.drop(PODS, at_version(POD, 7))
+    store.drop(NODES, at_version(A, 8))
+    store.mark_broken(NODES, broken(node("b"), 9))
+    store.record(Asked.EVICTION, "u", Answer(moment(), result=True))
+    store.configure(Settings(kept_disruptions=3))
+
+    assert frozen.node("a") is not None
+    assert frozen.pods_on("a") == (at_version(POD, 5),)
+    assert frozen.broken(NODES) == {}
+    assert frozen.answer(Asked.EVICTION, "u") is None
+    assert frozen.settings == Settings()
+    assert frozen.version == version
+
+
+# ----------------------------------------------------------------------------------- any operations
+
+NAMES = st.sampled_from(["a", "b", "c"])
+WHERE = st.sampled_from(["", "a", "b"])
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> Any:
+    """An object of some kind, whose every index entry may be this or that."""
+    name, where = draw(NAMES), draw(WHERE)
+    match draw(st.sampled_from(["Pod", "Node", "Machine", "Budget", "Attachment", "Provisioner"])):
+        case "Pod":
+            owners = draw(st.lists(st.sampled_from(["x", "y"]), unique=True, max_size=2))
+            references = tuple(owner_of(uid) for uid in owners)
+            obj: Any = pod(name, on=where, owners=references)
+        case "Node":
+            obj = node(name, provider_id=where, disruption=draw(WHERE))
+        case "Machine":
+            obj = machine(name, provider_id=where)
+        case "Budget":
+            obj = budget(name, namespace=draw(st.sampled_from(["shop", "bank"])))
+        case "Attachment":
+            obj = VolumeAttachment(
+                metadata=ObjectMeta(name=name), spec=VolumeAttachmentSpec(node_name=where)
+            )
+        case _:
+            obj = provisioner(name)
+    uid = f"{name}-{draw(st.integers(1, 2))}"
+    return at_version(obj, draw(st.integers(0, 30)), uid=uid)
+
+
+def owner_of(uid: str) -> Any:
+    return msgspec.structs.replace(POD.metadata.owner_references[0], uid=uid)
+
+
+def resource_of(obj: Object) -> Resource[Any]:
+    return KINDS[KIND_OF[type(obj)]]
+
+
+@st.composite
+def operations(draw: st.DrawFn) -> tuple[str, Any]:
+    what = draw(st.sampled_from(["put", "put", "drop", "fold", "break", "list", "forget"]))
+    if what != "list":
+        return what, draw(objects())
+    some = draw(st.lists(objects(), max_size=4))
+    return what, (draw(st.integers(0, 30)), some)
+
+
+def apply(store: Store, what: str, given_: Any) -> None:
+    match what:
+        case "put":
+            store.put(resource_of(given_), given_)
+        case "drop":
+            store.drop(resource_of(given_), given_)
+        case "fold":
+            store.fold(KIND_OF[type(given_)], body_of(given_))
+        case "break":
+            store.mark_broken(
+                resource_of(given_), broken(given_, int(given_.metadata.resource_version))
+            )
+        case "forget":
+            store.forget(KIND_OF[type(given_)], given_.key, given_.uid)
+        case _:
+            version, some = given_
+            for resource in (kinds.PODS, kinds.NODES, kinds.MACHINES):
+                of_kind = {o.key: o for o in some if resource_of(o) == resource}
+                store.replace(resource, of_kind.values(), str(version))
+
+
+def everything(view: View) -> list[Object]:
+    return [obj for resource in KINDS.values() for obj in view.sorted(resource)]
+
+
+@given(st.lists(operations(), max_size=40))
+def test_indexes_are_as_if_built_anew(steps: list[tuple[str, Any]]) -> None:
+    store = Store()
+    frozen: list[tuple[View, list[Object]]] = []
+    mirror: dict[Ref, Any] = {}
+
+    def hear(kind: str, old: Any | None, new: Any | None) -> None:
+        obj = either(old, new)
+        where = Ref(kind, obj.name, namespace=obj.namespace)
+        assert mirror.get(where) == old
+        mirror[where] = new
+
+    store.subscribe(hear)
+    for what, given_ in steps:
+        apply(store, what, given_)
+        frozen.append((store.freeze(), everything(store)))
+
+    for view, objects_then in [*frozen, (store, everything(store))]:
+        assert view._indexes == View.of(*objects_then)._indexes
+        assert everything(view) == objects_then
+    assert [mirror[ref] for ref in sorted(mirror) if mirror[ref] is not None] == sorted(
+        everything(store), key=lambda obj: Ref(KIND_OF[type(obj)], obj.name, obj.namespace)
+    )
+
+
+@given(
+    st.lists(st.tuples(NAMES, st.sampled_from(["write", "write", "delete"])), max_size=15),
+    st.randoms(use_true_random=False),
+)
+def test_late_and_repeated_events_of_a_history_lead_to_its_end(
+    writes: list[tuple[str, str]], chance: Random
+) -> None:
+    there: dict[str, Any] = {}
+    events: list[tuple[str, Any]] = []
+    for number, (name, what) in enumerate(writes):
+        old = there.pop(name, None)
+        uid = old.uid if old is not None else f"{name}-{number}"
+        new = at_version(node(name), number + 1, uid=uid)
+        if what == "write":
+            there[name] = new
+            events.append(("put", new))
+        elif old is not None:
+            events.append(("drop", new))
+    told = [*events, *events[::2]]
+    chance.shuffle(told)
+
+    store = Store()
+    for what, obj in told:
+        apply(store, what, obj)
+
+    assert everything(store) == [there[name] for name in sorted(there)]
