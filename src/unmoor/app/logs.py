@@ -32,7 +32,7 @@ from unmoor.lifecycle.effects import (
     Terminate,
 )
 from unmoor.model import names
-from unmoor.model.kinds import Resource
+from unmoor.model.kinds import CONFIG_MAPS, Resource
 from unmoor.model.observation import ProblemKind
 from unmoor.policy.verdict import Verdict
 from unmoor.runtime.story import Outcome, Record, Story, describe, tell
@@ -41,7 +41,8 @@ SAME_AGAIN_S = 24 * 3600.0
 """The same refusal about the same object is not told again within this time."""
 TOLD_MAX = 20_000
 """Refusals that are remembered as told."""
-LEVELS = ("debug", "info", "warning", "error")
+UNREADABLE = " cannot be read: "
+"""How the informer says that an object does not decode."""
 
 Fields = dict[str, Any]
 Line = tuple[str, str, Fields]
@@ -110,8 +111,11 @@ class LogObserver:
                 self._write(*said_by(verdict), record.reconciler)
 
     def report(self, resource: Resource[Any], problem: str) -> None:
-        """Write what an informer met."""
-        self._log.warning("watch interrupted", kind=resource.kind, error=problem)
+        """Write what an informer met: an object that cannot be used, or a broken watch."""
+        if resource.kind == CONFIG_MAPS.kind or UNREADABLE in problem:
+            self._log.error("object refused", kind=resource.kind, error=problem)
+        else:
+            self._log.warning("watch interrupted", kind=resource.kind, error=problem)
 
     def _write(self, level: str, message: str, fields: Fields, controller: str = "") -> None:
         write: Callable[..., None] = getattr(self._log, level)

@@ -35,6 +35,8 @@ from unmoor.runtime.reconcilers import RECONCILERS
 NEEDED: tuple[Resource[Any], ...] = (kinds.PROVISIONERS, kinds.MACHINES, kinds.DISRUPTIONS)
 """What ``unmoor crds`` prints and no API server has by itself."""
 NOT_FOUND = 404
+LEASE_LOOK_S = 0.5
+"""How often we look whether we hold the lease, to say so."""
 
 log = structlog.get_logger()
 
@@ -103,7 +105,7 @@ async def _work(
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(recorder.run())
-            tasks.create_task(_announce(controller, notifier))
+            tasks.create_task(_announce(controller, notifier, clock))
             tasks.create_task(notifier.keep_alive(clock))
             await controller.run(RECONCILERS)
     finally:
@@ -111,11 +113,20 @@ async def _work(
         log.info("stopped")
 
 
-async def _announce(controller: Controller, notifier: Notifier) -> None:
+async def _announce(controller: Controller, notifier: Notifier, clock: Clock) -> None:
+    """Say when we are ready, and whenever we begin or cease to act."""
     await controller.informer.wait_synced()
     log.info("ready")
     notifier.ready()
-    notifier.status("watching the cluster")
+    was_acting: bool | None = None
+    while True:
+        is_acting = controller.loop.may_act()
+        if is_acting != was_acting:
+            was_acting = is_acting
+            message = "acting" if is_acting else "waiting for the lease"
+            log.info(message)
+            notifier.status(message)
+        await clock.sleep(LEASE_LOOK_S)
 
 
 def _greet(options: RunOptions, controller: Controller) -> None:
