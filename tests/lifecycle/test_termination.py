@@ -8,18 +8,15 @@ import pytest
 
 from tests import builders
 from tests.builders import at, budget, daemon_pod, instance, machine, mirror_pod, node, pod
-from tests.lifecycle.driver import Row, World
-from unmoor.lifecycle import termination
+from tests.lifecycle.driver import World
+from tests.lifecycle.rows import TERMINATION
 from unmoor.lifecycle.effects import Delete, Evict, Observe, Terminate
 from unmoor.model import names
 from unmoor.model.base import Object
 from unmoor.model.instance import InstanceState
-from unmoor.model.kinds import NODES
 from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
-
-TERMINATION = Row("termination", termination.advance, lambda view: [n for _, n in view.all(NODES)])
 
 
 def deleted(*objects: Object, settings: Settings = Settings(), **fields: Any) -> World:

@@ -41,6 +41,8 @@ class Memory(msgspec.Struct, frozen=True):
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
     """Compare both sides; ``key`` is the same always."""
     del key
+    if not view.identity.cluster or not view.identity.scheme:
+        return Step()  # without a name or a cloud there is nothing that could be ours
     known = memory or Memory()
     due = _due(view, known)
     effects: list[AnyEffect] = []
