@@ -9,7 +9,6 @@ A page is a function of its source, and of nothing else. Each names its source i
 import argparse
 import ast
 import difflib
-import functools
 import importlib
 import inspect
 import itertools
@@ -28,14 +27,16 @@ from unmoor.lifecycle import effects
 from unmoor.lifecycle.effects import Effect
 from unmoor.model.kinds import KINDS
 from unmoor.model.settings import SETTINGS, Setting
-from unmoor.policy.verdict import Reason
 from unmoor.runtime.controller import WATCHED
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]  # as a script we are not the package that the tests import
+
+from hack import reasons  # noqa: E402
+
 SRC = ROOT / "src/unmoor"
 DIFF_LINES_SHOWN = 12
 HELP_CHARS = 90
-DECIDING = ("policy", "lifecycle", "runtime", "app")
 
 
 class Page(NamedTuple):
@@ -123,111 +124,16 @@ def reasons_lines() -> Iterator[str]:
     events, metrics, log lines and reports are renderings of verdicts. In the words, `{x}`
     stands for a value. A reason that no module gives yet belongs to a method not yet built.
     """
-    for title, names in sections("class Reason(StrEnum):", SRC / "policy/verdict.py"):
+    for title, rows in reasons.sections():
         yield ""
         yield f"## {title}"
-        yield from table(("reason", "what is said, or what it means", "given by"), rows_of(names))
-
-
-def rows_of(meanings: dict[str, str]) -> Iterator[tuple[str, ...]]:
-    said = sayings()
-    for name, meaning in meanings.items():
-        here = said.get(name, [])
-        words = dict.fromkeys(words for _, words in here if words)
-        modules = sorted({module for module, _ in here})
-        meant = meaning or " · ".join(words)
-        yield code(Reason[name].value), meant, ", ".join(code(module) for module in modules)
-
-
-def sections(begin: str, path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """The members of an enumeration under the comments that head them, each with its docstring."""
-    lines = path.read_text().partition(begin)[2].partition("\nclass ")[0].splitlines()
-    title, names, last = "", dict[str, str](), ""
-    for line in lines:
-        member = re.fullmatch(r"    ([A-Z_]+) = .+", line)
-        heading = re.fullmatch(r"    # (.+?)(?: \([^)]*\))?\.?", line)
-        words = re.fullmatch(r'    """(.+?)"""', line)
-        if heading:
-            if names:
-                yield title, names
-            title, names = heading[1], {}
-        elif member:
-            last = member[1]
-            names[last] = ""
-        elif words and last:
-            names[last] = plain(words[1])
-    yield title, names
-
-
-@functools.cache
-def sayings() -> dict[str, list[tuple[str, str]]]:
-    """Every use of a reason in the packages that decide: the module, and the words beside it."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for path in deciding():
-        module = path.relative_to(SRC).as_posix()
-        if module != "policy/verdict.py":
-            for name, words in said_in(ast.parse(path.read_text())):
-                found.setdefault(name, []).append((module, words))
-    return found
-
-
-def said_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    spoken: dict[str, list[str]] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(keywords=keywords):
-                given = {keyword.arg: keyword.value for keyword in keywords}
-                match given.get("reason"):
-                    case ast.Attribute(value=ast.Name(id="Reason"), attr=name):
-                        spoken.setdefault(name, []).append(words_of(given.get("message")))
-                    case _:
-                        pass
-            case ast.Attribute(value=ast.Name(id="Reason"), attr=name):
-                spoken.setdefault(name, [])
-            case _:
-                pass
-    for name, words in spoken.items():
-        yield from ((name, one) for one in words or [""])
-
-
-def words_of(message: ast.expr | None) -> str:
-    """A message as a person reads it; "" when it is made elsewhere."""
-    match message:
-        case ast.Constant(value=str() as text):
-            return plain(text)
-        case ast.JoinedStr(values=values):
-            return plain("".join(part_of(value) for value in values))
-        case ast.Call(func=ast.Name(id=name)):
-            return " · ".join(returns().get(name, ()))
-        case _:
-            return ""
-
-
-@functools.cache
-def returns() -> dict[str, list[str]]:
-    """The sentences that functions of the deciding packages return, by the function's name."""
-    found: dict[str, list[str]] = {}
-    for path in deciding():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef):
-                said = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-                words = [words_of(one) for one in said if isinstance(one, ast.JoinedStr)]
-                found.setdefault(node.name, []).extend(words)
-    return found
-
-
-def deciding() -> list[Path]:
-    return sorted(path for package in DECIDING for path in (SRC / package).rglob("*.py"))
-
-
-def part_of(value: ast.expr) -> str:
-    match value:
-        case ast.Constant(value=text):
-            return str(text)
-        case ast.FormattedValue(value=ast.Attribute(attr=name) | ast.Name(id=name)):
-            return f"{{{name}}}"
-        case _:
-            return "{…}"
+        yield from table(
+            ("reason", "what is said, or what it means", "given by"),
+            (
+                (code(reason), plain(" · ".join(words)), ", ".join(map(code, modules)))
+                for reason, words, modules in rows
+            ),
+        )
 
 
 def effects_lines() -> Iterator[str]:
