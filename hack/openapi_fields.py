@@ -1,9 +1,9 @@
 """Writes which fields the real API has: tests/model/data/openapi-fields.json.
 
-Starts the real control plane (hack/controlplane/build.sh), reads its OpenAPI, and keeps the names of
-the fields of each built-in kind that we use, and of what they are made of. Descriptions and types are
-dropped: the test only wants to know whether a name exists, since a name that does not exist decodes
-to its default without a word.
+Starts the real control plane (hack/controlplane/build.sh), reads its OpenAPI, and keeps the names
+of the fields of each built-in kind that we use, and of what they are made of. Descriptions and
+types are dropped: the test only wants to know whether a name exists, since a name that does not
+exist decodes to its default without a word.
 
     .venv/bin/python -m hack.openapi_fields
 """
