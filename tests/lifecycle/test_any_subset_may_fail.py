@@ -1,0 +1,156 @@
+"""Effects of one step are unordered, any subset may fail, and the end is the same.
+
+"A crash between any two effects" is a finite list: here it is gone through, for the termination of
+a node, an emptiness command and a launch. Each step in turn loses each subset of its effects, once with the
+process living on and once with everything droppable lost as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain, combinations
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.builders import budget, daemon_pod, instance, machine, node, pod, provisioner
+from tests.lifecycle.driver import Row, World
+from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, TERMINATION
+from tests.lifecycle.test_deprovisioning import empties
+from unmoor.lifecycle.effects import AnyEffect, Publish
+from unmoor.lifecycle.step import Step
+from unmoor.model.kinds import NODES
+from unmoor.model.moment import Moment
+from unmoor.model.snapshot import View
+
+ROWS = (DEPROVISIONING, TERMINATION, MACHINE, CONDITIONS)
+
+
+class Counted:
+    """Wraps rows: counts the steps that act, and lets chosen effects of one of them fail."""
+
+    def __init__(self, world: World, fail_at: int = -1, lost: frozenset[int] = frozenset()) -> None:
+        self.sizes: list[int] = []
+        self.world = world
+        self.fail_at = fail_at
+        self.lost = lost
+        self._doomed: tuple[AnyEffect, ...] = ()
+        world.fails = lambda effect: any(effect is one for one in self._doomed)
+
+    def wrap(self, row: Row) -> Row:
+        def step(view: View, key: Any, memory: Any, moment: Moment) -> Step[Any]:
+            taken = row.step(view, key, memory, moment)
+            assert taken == row.step(view, key, memory, moment)  # a step is a function
+            acting = [one for one in taken.effects if not isinstance(one, Publish)]
+            if acting:
+                chosen = len(self.sizes) == self.fail_at
+                self._doomed = tuple(acting[n] for n in self.lost) if chosen else ()
+                self.sizes.append(len(acting))
+            return taken
+
+        return Row(row.name, step, row.keys)
+
+
+def terminating() -> World:
+    """A deleted node with a pod to evict, one under a budget, a critical one and a daemon's."""
+    return World(
+        node(deleted_at=builders.NOW),
+        machine(),
+        provisioner(),
+        pod("web-1", grace_s=2),
+        pod("held-1", grace_s=2, labels={"app": "held"}),
+        pod("dns-1", grace_s=2, priority_class="system-cluster-critical"),
+        daemon_pod(),
+        budget("held", selector={"app": "held"}, allowed=1),
+        instances=[instance()],
+    )
+
+
+def emptying() -> World:
+    """Two empty nodes, of which one gets a pod in the middle."""
+    world = empties("ab")
+    world.settle(DEPROVISIONING)
+    world.put(pod(on="a", grace_s=1))
+    return world
+
+
+def launching() -> World:
+    """A new machine, and a node that joins for it."""
+    world = World(machine(is_new=True), provisioner())
+    world.put(node("a", is_joined=False, provider_id="sim:///i-0"))
+    return world
+
+
+def end_of(world: World) -> dict[str, Any]:
+    """What the end looks like, without versions and times."""
+    return {
+        "nodes": [
+            (one.name, one.is_cordoned, one.disruption, sorted(one.metadata.labels))
+            for one in world.view.sorted(NODES)
+        ],
+        "machines": [
+            (
+                name,
+                one.provider_id,
+                sorted((c.type, c.status) for c in one.status.conditions),
+                one.metadata.finalizers,
+            )
+            for name, one in sorted(
+                (one.name, one) for one in world.view._objects["Machine"].values()
+            )
+        ],
+        "commands": sorted(
+            (tuple(n.name for n in one.spec.nodes), str(one.phase), tuple(one.status.left_out))
+            for one in world.view._objects["Disruption"].values()
+        ),
+        "pods": world.names("Pod"),
+        "instances": sorted((one.provider_id, str(one.state)) for one in world.cloud.values()),
+        "counted": sorted((fact.name, tuple(sorted(fact.labels.items()))) for fact in world.facts),
+    }
+
+
+def run(
+    make: Callable[[], World], fail_at: int, lost: frozenset[int], *, restart: bool
+) -> tuple[dict[str, Any], list[int]]:
+    world = make()
+    counted = Counted(world, fail_at, lost)
+    rows = tuple(counted.wrap(row) for row in ROWS)
+    for _ in range(60):
+        world.settle(*rows)
+        if restart and len(counted.sizes) > fail_at >= 0:
+            world.restart()
+            restart = False
+        world.wait(1)
+    return end_of(world), counted.sizes
+
+
+def subsets(size: int) -> list[frozenset[int]]:
+    numbers = range(size)
+    found = chain.from_iterable(combinations(numbers, count) for count in range(1, size + 1))
+    return [frozenset(one) for one in found]
+
+
+@pytest.mark.parametrize("restart", [False, True], ids=["lives-on", "restarts"])
+@pytest.mark.parametrize("make", [terminating, emptying, launching], ids=lambda make: make.__name__)
+def test_any_subset_of_any_step_may_fail(make: Callable[[], World], *, restart: bool) -> None:
+    expected, sizes = run(make, -1, frozenset(), restart=False)
+
+    assert sizes
+    for number, size in enumerate(sizes):
+        for lost in subsets(size):
+            end, _ = run(make, number, lost, restart=restart)
+            assert end == expected, f"step {number} lost {sorted(lost)} of {size}"
+
+
+def test_the_ends_are_the_right_ones() -> None:
+    gone, _ = run(terminating, -1, frozenset(), restart=False)
+    assert (gone["nodes"], gone["machines"], gone["pods"]) == ([], [], ["agent-1"])
+
+    left, _ = run(emptying, -1, frozenset(), restart=False)
+    assert [one[:3] for one in left["nodes"]] == [("a", False, "")]
+    assert left["commands"] == [(("a", "b"), "Succeeded", ("a",))]
+
+    up, _ = run(launching, -1, frozenset(), restart=False)
+    assert len(up["instances"]) == 1
+    assert ("MachineInitialized", "True") in up["machines"][0][2]

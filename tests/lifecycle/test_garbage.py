@@ -1,0 +1,234 @@
+"""What exists on one side only, and what only looks so."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.builders import budget, condition, instance, machine, node, pod, provisioner
+from tests.lifecycle.driver import World
+from tests.lifecycle.rows import CONSISTENCY, GARBAGE, LEASE, MACHINE, TERMINATION
+from unmoor.lifecycle.effects import Delete, Observe, Terminate
+from unmoor.model import names
+from unmoor.model.base import ObjectMeta
+from unmoor.model.cluster import Lease
+from unmoor.model.instance import InstanceState
+from unmoor.model.machine import MACHINE_LAUNCHED
+from unmoor.model.observation import Asked
+from unmoor.model.snapshot import Identity
+
+LAUNCHED = (condition(MACHINE_LAUNCHED),)
+
+
+def just(seconds: float) -> Any:
+    return builders.NOW - timedelta(seconds=seconds)
+
+
+def test_t149_a_machine_whose_instance_is_gone_goes() -> None:
+    world = World(machine(conditions=(condition(MACHINE_LAUNCHED, since=just(20)),)))
+    world.run(GARBAGE, MACHINE, for_s=5)
+
+    assert world.names("Machine") == []
+    assert [f.labels["reason"] for f in world.facts if f.name == "machines_terminated"] == [
+        "garbage_collected"
+    ]
+
+
+def test_t150_a_hundred_at_once() -> None:
+    world = World(*(machine(f"m-{number}", conditions=LAUNCHED) for number in range(100)))
+    world.settle(GARBAGE, MACHINE)
+
+    assert world.names("Machine") == []
+
+
+def test_t151_with_its_instance_a_machine_stays() -> None:
+    world = World(machine(conditions=LAUNCHED), instances=[instance()])
+    world.run(GARBAGE, for_s=300, tick_s=10)
+
+    assert world.names("Machine") == ["m-a"]
+    assert world.done(Delete) == []
+
+
+def test_a_machine_just_launched_is_not_looked_for() -> None:
+    world = World(machine(conditions=(condition(MACHINE_LAUNCHED, since=just(5)),)))
+    world.settle(GARBAGE)
+
+    assert world.names("Machine") == ["m-a"]
+
+
+def test_a_list_that_lags_is_not_believed() -> None:
+    """The instance is missing in the list, but the cloud knows it when asked by name."""
+    world = World(machine(conditions=LAUNCHED), instances=[instance(cluster="late")])
+    world.settle(GARBAGE)
+
+    assert [effect.asked for effect in world.done(Observe)] == [Asked.INSTANCES, Asked.INSTANCE]
+    assert world.done(Delete) == []
+
+
+def test_a_list_that_failed_says_nothing() -> None:
+    world = World(machine(conditions=LAUNCHED))
+    world.fails = lambda effect: isinstance(effect, Observe)
+    world.run(GARBAGE, for_s=60)
+
+    assert world.names("Machine") == ["m-a"]
+
+
+def test_an_instance_without_a_machine_goes() -> None:
+    world = World(instances=[instance(launched_at=just(31))])
+    world.settle(GARBAGE)
+
+    assert [effect.provider_id for effect in world.done(Terminate)] == ["sim:///a"]
+
+
+@pytest.mark.parametrize(
+    "spared",
+    [
+        {"launched_at": builders.NOW},
+        {"cluster": "another"},
+        {"state": InstanceState.SHUTTING_DOWN},
+        {"token": "uid-machine-m-new-1"},
+        {"labels": {names.PROVISIONER_NAME: "unknown"}},
+    ],
+    ids=["young", "another-cluster", "going", "live-token", "t03-unknown-provisioner"],
+)
+def test_what_is_spared(spared: dict[str, Any]) -> None:
+    fresh = machine("m-new", is_new=True, annotations={names.LAUNCH_ATTEMPT: "1"})
+    world = World(fresh, instances=[instance(**spared)])
+    world.settle(GARBAGE)
+
+    assert world.done(Terminate) == []
+
+
+def test_an_attempt_that_failed_and_left_an_instance_all_the_same() -> None:
+    fresh = machine("m-new", is_new=True, annotations={names.LAUNCH_ATTEMPT: "2"})
+    world = World(fresh, instances=[instance(token="uid-machine-m-new-1")])
+    world.settle(GARBAGE)
+
+    assert len(world.done(Terminate)) == 1
+
+
+def test_a_linked_machine_stands_for_its_instance() -> None:
+    linked = machine("m-x", is_new=True, annotations={names.LINKED: "sim:///a"})
+    world = World(linked, instances=[instance()])
+    world.settle(GARBAGE)
+
+    assert world.done(Terminate) == []
+
+
+def test_an_instance_with_a_node_is_drained_first() -> None:
+    world = World(node(), pod(), provisioner(), instances=[instance()])
+    world.run(GARBAGE, TERMINATION, for_s=20)
+    assert world.done(Terminate) == []
+
+    world.run(GARBAGE, TERMINATION, for_s=40)
+    assert world.names("Node") == []
+    assert world.done(Terminate)
+
+
+def test_an_instance_under_somebody_elses_node_is_left_alone() -> None:
+    world = World(node(is_ours=False), instances=[instance()])
+    world.run(GARBAGE, for_s=60)
+
+    assert world.done(Terminate) == world.done(Delete) == []
+
+
+def test_without_a_name_or_a_cloud_nothing_is_ours() -> None:
+    world = World(machine(conditions=LAUNCHED), identity=Identity())
+    world.run(GARBAGE, for_s=30)
+
+    assert world.effects == []
+
+
+def test_the_search_is_quick_at_first() -> None:
+    world = World()
+    world.run(GARBAGE, for_s=900, tick_s=5)
+
+    times = len(world.done(Observe))
+    assert 20 + 5 <= times <= 20 + 7
+
+
+# ------------------------------------------------------------------------------------------ leases
+
+
+def lease(namespace: str = "kube-node-lease", *, is_owned: bool = False) -> Lease:
+    return Lease(
+        metadata=ObjectMeta(
+            name="a",
+            namespace=namespace,
+            uid="uid-lease",
+            creation_timestamp=builders.LONG_AGO,
+            owner_references=(builders.owner("Node", "a"),) if is_owned else (),
+        )
+    )
+
+
+def test_t154_a_deleted_lease_is_counted() -> None:
+    world = World(lease())
+    world.settle(LEASE)
+
+    assert world.counted("nodes_leases_deleted") == 1
+
+
+def test_t155_a_lease_with_an_owner_stays() -> None:
+    world = World(lease(is_owned=True))
+    world.settle(LEASE)
+
+    assert world.names("Lease") == ["a"]
+
+
+def test_t156_a_lease_without_an_owner_goes() -> None:
+    world = World(lease())
+    world.settle(LEASE)
+
+    assert world.names("Lease") == []
+
+
+def test_t157_other_namespaces_are_not_ours() -> None:
+    world = World(lease("elsewhere"))
+    world.settle(LEASE)
+
+    assert world.names("Lease") == ["a"]
+
+
+def test_a_lease_whose_node_is_there_stays() -> None:
+    world = World(lease(), node())
+    world.settle(LEASE)
+
+    assert world.names("Lease") == ["a"]
+
+
+# --------------------------------------------------------------------------------------- consistency
+
+
+def test_t152_a_budget_that_holds_a_termination_is_reported() -> None:
+    world = World(machine(deleted_at=builders.NOW), node(), pod(), budget(max_unavailable=0))
+    world.settle(CONSISTENCY)
+    event = world.events("FailedConsistencyCheck")[0]
+
+    assert event.regarding.name == "m-a"
+    assert "disruption budget shop/web" in event.message
+    assert [f.labels for f in world.facts] == [{"check": "Termination"}]
+
+
+def test_t153_a_node_that_is_too_small_is_reported() -> None:
+    world = World(machine(capacity={"memory": "128Gi"}), node(capacity={"memory": "64Gi"}))
+    world.settle(CONSISTENCY)
+
+    assert "50.0% of the memory" in world.events("FailedConsistencyCheck")[0].message
+
+
+def test_a_machine_is_looked_at_every_ten_minutes() -> None:
+    world = World(machine(capacity={"memory": "128Gi"}), node(capacity={"memory": "64Gi"}))
+    world.run(CONSISTENCY, for_s=1300, tick_s=10)
+
+    assert len(world.events("FailedConsistencyCheck")) == 3
+
+
+def test_a_sound_machine_is_silent() -> None:
+    world = World(machine(), node())
+    world.settle(CONSISTENCY)
+
+    assert world.effects == []
