@@ -46,13 +46,17 @@ class Cluster:
     """What a test does to the cluster, and what it sees."""
 
     def __init__(
-        self, seed: int = 0, wrap: Callable[[Api, virtual.VirtualClock], Api] | None = None
-    ):
+        self,
+        seed: int = 0,
+        wrap: Callable[[Api, virtual.VirtualClock], Api] | None = None,
+        *,
+        at_once: int = 1,
+    ) -> None:
         self.clock = virtual.VirtualClock()
         self.server = Server(clock=self.clock.wall, seed=seed)
         self.api: Api = DirectApi(self.server)
         over = wrap(self.api, self.clock) if wrap else self.api
-        self.stage = Stage(over, self.clock, Random(seed))
+        self.stage = Stage(over, self.clock, Random(seed), at_once=at_once)
         self.cloud = SimulatedCloud(self.api)
 
     @asynccontextmanager

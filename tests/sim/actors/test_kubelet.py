@@ -1,4 +1,5 @@
 from datetime import datetime
+from random import Random
 
 import pytest
 
@@ -16,6 +17,7 @@ from unmoor.sim.actors.kubelet import (
     KubeletDelays,
 )
 from unmoor.sim.actors.machines import MachineDelays, Machines
+from unmoor.sim.faults import ApiFaults, FaultyApi
 
 FIXED = KubeletDelays(boot_s=(30, 30), ready_s=(10, 10), start_s=(3, 3), stop_s=(2, 2))
 AT_ONCE = MachineDelays(launch_s=(0, 0), shut_down_s=(5, 5))
@@ -239,6 +241,28 @@ async def test_kubelets_crash_by_themselves_where_they_may() -> None:
 
         assert max(ages) > 30
         assert min(ages[-100:]) < 15
+
+
+@in_virtual_time
+async def test_slow_answers_do_not_hold_up_the_leases() -> None:
+    cluster = Cluster(
+        wrap=lambda api, clock: FaultyApi(
+            api, Random(0), clock, ApiFaults(slow=(1, 4), slow_s=(25, 25))
+        ),
+        at_once=16,
+    )
+    async with cluster.playing(kubelets(cluster)):
+        await cluster.add_node("a")
+        for number in range(20):
+            await cluster.add_pod(f"web-{number}", "a")
+        await cluster.sleep(60)
+        ages = []
+        for _ in range(100):
+            await cluster.sleep(5)
+            ages.append(age_s(cluster, "a"))
+
+        assert sum(pod.is_ready for pod in cluster.pods()) == 20
+        assert max(ages) <= 10 + 25
 
 
 @in_virtual_time

@@ -136,7 +136,7 @@ async def test_a_hollow_fleet_serves_a_real_cluster(plane: controlplane.ControlP
     shapes = {shape.name: shape for shape in ec2_types()}
     chosen = config.load(path=str(plane.kubeconfig))
     async with KubeApi(chosen, clock=clock, random=Random(0)) as api:
-        stage = Stage(api, clock, Random(0))
+        stage = Stage(api, clock, Random(0), at_once=16)
         cast = [Machines(stage, MACHINES), HollowKubelets(stage, shapes, KUBELETS)]
         playing = asyncio.create_task(stage.run(cast))
         try:

@@ -1,9 +1,10 @@
 """What all actors share: a stage with one mirror of the cluster, and a queue of keys for each.
 
-An actor is told of every change (``look``) and marks keys; a marked key is played (``play``), one
-after the other, on what the mirror shows then, and says when to look again. So an actor is driven
-by level, not by edge: a lost event costs nothing once the next one comes. What the server answers
-is folded into the mirror at once. A port error leaves the key for another try, a little later.
+An actor is told of every change (``look``) and marks keys; a marked key is played (``play``), as a
+rule one after the other, on what the mirror shows then, and says when to look again. So an actor is
+driven by level, not by edge: a lost event costs nothing once the next one comes. What the server
+answers is folded into the mirror at once. A port error leaves the key for another try, a little
+later.
 
 Must not: know any particular actor, or poll.
 """
@@ -35,10 +36,15 @@ Key: TypeAlias = tuple[str, ...]
 class Stage:
     """Where actors meet: the API, the clock, one mirror for all of them, and the dice."""
 
-    def __init__(self, api: Api, clock: Clock, dice: Random) -> None:
-        """Draw one seed from ``dice``; every delay follows from it and from who waits."""
+    def __init__(self, api: Api, clock: Clock, dice: Random, *, at_once: int = 1) -> None:
+        """Draw one seed from ``dice``; every delay follows from it and from who waits.
+
+        ``at_once``: how many keys of one actor are played at the same time. One is cheapest, and
+        right where the API answers at once; behind a network, let slow answers not hold up others.
+        """
         self.api = api
         self.clock = clock
+        self.at_once = at_once
         self.store = Store()
         self._seed = dice.getrandbits(64)
         self._jitter = Random(f"{self._seed}/jitter")
@@ -143,6 +149,7 @@ class Actor:
         self.problems: dict[Key, str] = {}
         """What went wrong last with the keys that are to be tried again."""
         self._ready = asyncio.Event()
+        self._in_play = 0
 
     def look(self, kind: str, old: Any | None, new: Any | None) -> None:
         """Something changed: mark what it concerns. Called for the actor's own kinds only."""
@@ -166,22 +173,36 @@ class Actor:
 
     async def run(self) -> None:
         """Play marked keys until cancelled."""
-        clock, queue = self.stage.clock, self.queue
-        while True:
-            moment = clock.now()
-            key = queue.take(moment.mono)
-            if key is None:
-                await self._rest()
-                continue
-            assert isinstance(key, tuple)
-            try:
-                wake_at = await self.play(key, moment)
-            except PortError as error:
-                self.problems[key] = str(error)
-                queue.failed(key, clock.now().mono)
-            else:
-                self.problems.pop(key, None)
-                queue.done(key, wake_at)
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                moment = self.stage.clock.now()
+                key = None if self._is_busy else self.queue.take(moment.mono)
+                if key is None:
+                    await self._rest()
+                    continue
+                assert isinstance(key, tuple)
+                self._in_play += 1
+                if self.stage.at_once == 1:
+                    await self._play(key, moment)
+                else:
+                    tasks.create_task(self._play(key, moment))
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._in_play >= self.stage.at_once
+
+    async def _play(self, key: Key, moment: Moment) -> None:
+        try:
+            wake_at = await self.play(key, moment)
+        except PortError as error:
+            self.problems[key] = str(error)
+            self.queue.failed(key, self.stage.clock.now().mono)
+        else:
+            self.problems.pop(key, None)
+            self.queue.done(key, wake_at)
+        finally:
+            self._in_play -= 1
+            self._ready.set()
 
     def _told(self, kind: str, old: Any | None, new: Any | None) -> None:
         if kind in self.kinds:
@@ -190,7 +211,7 @@ class Actor:
     async def _rest(self) -> None:
         self._ready.clear()
         at = self.queue.next_at()
-        if at is None:
+        if at is None or self._is_busy:
             await self._ready.wait()
             return
         timer = asyncio.get_running_loop().call_at(at, self._ready.set)
