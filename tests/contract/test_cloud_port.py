@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from tests import controlplane
+from tests.contract import cloud_launching, cloud_living  # noqa: F401 - for their cases
 from tests.contract.cloud_port import CASES, Ground
 from unmoor.cloud import simulated
 from unmoor.cloud.catalogue import ec2_types

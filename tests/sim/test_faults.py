@@ -234,14 +234,14 @@ async def test_lists_may_lag_but_get_does_not() -> None:
     assert await cloud.list("c") == ()
     assert (await cloud.get(made.provider_id)).provider_id == made.provider_id
 
-    await cluster.sleep(31)
+    await cluster.wait(31)
     assert len(await cloud.list("c")) == 1
     await cloud.terminate(made.provider_id)
     (listed,) = await cloud.list("c")
     assert listed.state is InstanceState.PENDING
     assert (await cloud.get(made.provider_id)).state is InstanceState.SHUTTING_DOWN
 
-    await cluster.sleep(31)
+    await cluster.wait(31)
     (listed,) = await cloud.list("c")
     assert listed.state is InstanceState.SHUTTING_DOWN
 

@@ -75,7 +75,8 @@ class Cluster:
     def now_s(self) -> float:
         return self.clock.now().mono
 
-    async def sleep(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> None:
+        """Let virtual time pass."""
         await self.clock.sleep(seconds)
 
     async def until(self, probe: Callable[[], Any], within_s: float = PATIENCE_S) -> Any:
@@ -83,7 +84,7 @@ class Cluster:
         deadline = self.now_s + within_s
         while not (answer := probe()):
             assert self.now_s < deadline, f"still {answer!r} after {within_s} s"
-            await self.sleep(LOOK_AGAIN_S)
+            await self.wait(LOOK_AGAIN_S)
         return answer
 
     async def create(self, resource: Resource[Any], name: str, spec: JSON, **metadata: Any) -> JSON:

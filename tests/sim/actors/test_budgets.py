@@ -68,7 +68,7 @@ async def test_what_a_budget_counts(spec: JSON, expected: tuple[int, ...]) -> No
         await cluster.create(BUDGETS, "web", budget(**spec))
         await cluster.create(DEPLOYMENTS, "web", workload("web", 5))
         await cluster.until(lambda: len(cluster.running("web")) == 5)
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert counts(cluster) == expected
 
@@ -78,7 +78,7 @@ async def test_a_budget_without_pods_allows_nothing() -> None:
     cluster = Cluster()
     async with cluster.playing(*cast(cluster)):
         await cluster.create(BUDGETS, "web", budget(maxUnavailable=3))
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert counts(cluster) == (0, 0, 0, 0)
         assert cluster.status(BUDGETS, "web")["observedGeneration"] == 1
@@ -92,7 +92,7 @@ async def test_a_pod_without_an_owner_is_not_expected() -> None:
         await cluster.add_pod("web", "a")
         await cluster.create(BUDGETS, "web", budget(maxUnavailable=0))
         await cluster.until(lambda: cluster.running("web"))
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert counts(cluster) == (0, 1, 0, 0)
 
@@ -104,7 +104,7 @@ async def test_a_pod_that_is_not_ready_is_not_healthy() -> None:
         await cluster.add_node("a")
         await cluster.create(DEPLOYMENTS, "web", workload("web", 2, annotations={READY: "false"}))
         await cluster.create(BUDGETS, "web", budget(maxUnavailable=1))
-        await cluster.sleep(60)
+        await cluster.wait(60)
 
         assert counts(cluster) == (2, 0, 1, 0)
 
@@ -118,11 +118,11 @@ async def test_evictions_use_a_budget_up_and_replacements_fill_it_again() -> Non
         await cluster.create(DEPLOYMENTS, "web", slow)
         await cluster.create(BUDGETS, "web", budget(maxUnavailable=1))
         first, second, _ = await cluster.until(lambda: len(r := cluster.running("web")) == 3 and r)
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert await evict(cluster, first) == 201
         assert await evict(cluster, second) == 429
-        await cluster.sleep(0.5)
+        await cluster.wait(0.5)
         assert counts(cluster) == (3, 2, 2, 0)
         await cluster.until(lambda: counts(cluster) == (3, 3, 2, 1))
         assert await evict(cluster, second) == 201
@@ -138,12 +138,12 @@ async def test_an_admitted_eviction_that_nobody_carries_out_expires() -> None:
         await cluster.create(DEPLOYMENTS, "web", workload("web", 2))
         await cluster.create(BUDGETS, "web", budget(maxUnavailable=1))
         (name, _) = await cluster.until(lambda: len(r := cluster.running("web")) == 2 and r)
-        await cluster.sleep(1)
+        await cluster.wait(1)
         admitted = {"disruptedPods": {name: "2026-01-05T08:00:10Z"}, "disruptionsAllowed": 0}
         await cluster.patch(BUDGETS.ref("web", "default"), {"status": admitted}, "status")
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert counts(cluster) == (2, 1, 1, 0)
 
-        await cluster.sleep(150)
+        await cluster.wait(150)
         assert counts(cluster) == (2, 2, 1, 1)
         assert cluster.status(BUDGETS, "web").get("disruptedPods", {}) == {}

@@ -90,9 +90,9 @@ async def test_the_cast_copes_with_faults(seed: int) -> None:
     async with cluster.playing(*cast(cluster)):
         await populate(cluster, 3)
         await cluster.until(lambda: is_complete(cluster, 3), within_s=1800)
-        await cluster.sleep(1800)
+        await cluster.wait(1800)
         rough[0].calm()
-        await cluster.sleep(120)
+        await cluster.wait(120)
 
         assert is_complete(cluster, 3)
         assert set(rough[0].counts) == {
@@ -111,7 +111,7 @@ async def story(seed: int) -> str:
     cluster.server.observers.append(note)
     async with cluster.playing(*cast(cluster, mortal=True)):
         await populate(cluster, 3)
-        await cluster.sleep(2 * 3600)
+        await cluster.wait(2 * 3600)
     return digest.hexdigest()
 
 
@@ -129,7 +129,7 @@ async def test_two_hours_of_five_nodes_are_cheap() -> None:
         began_s = time.process_time()
         await populate(cluster, 5)
         await cluster.until(lambda: is_complete(cluster, 5))
-        await cluster.sleep(2 * 3600)
+        await cluster.wait(2 * 3600)
         spent_s = time.process_time() - began_s
 
     assert spent_s < 2.0, "0.2 s on the machine this was written on; ten times that is a mistake"

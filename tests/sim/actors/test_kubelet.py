@@ -49,16 +49,16 @@ async def test_a_booted_machine_becomes_a_ready_node() -> None:
     cluster = Cluster()
     async with cluster.playing(Machines(cluster.stage, AT_ONCE), kubelets(cluster)):
         name = await boot(cluster)
-        await cluster.sleep(29)
+        await cluster.wait(29)
         assert cluster.node(name) is None
 
-        await cluster.sleep(2)
+        await cluster.wait(2)
         node = cluster.node(name)
         assert node is not None
         assert not node.is_ready
         assert [one.identity_text for one in node.spec.taints] == [f"{names.NOT_READY}:NoSchedule"]
 
-        await cluster.sleep(10)
+        await cluster.wait(10)
         node = cluster.node(name)
         assert node is not None
         assert node.is_ready
@@ -74,7 +74,7 @@ async def test_a_lease_is_renewed_every_ten_seconds_and_goes_with_its_node() -> 
     cluster = Cluster()
     async with cluster.playing(kubelets(cluster)):
         await cluster.add_node("a")
-        await cluster.sleep(600)
+        await cluster.wait(600)
 
         assert age_s(cluster, "a") <= 10
         lease = cluster.find(LEASES.ref("a", LEASE_NAMESPACE))
@@ -90,9 +90,9 @@ async def test_a_quiet_node_costs_a_lease_every_ten_seconds_and_a_status_every_f
     cluster = Cluster()
     async with cluster.playing(kubelets(cluster)):
         await cluster.add_node("a")
-        await cluster.sleep(60)
+        await cluster.wait(60)
         before = int(cluster.server.version)
-        await cluster.sleep(3600)
+        await cluster.wait(3600)
 
         assert int(cluster.server.version) - before == 360 + 12
 
@@ -104,10 +104,10 @@ async def test_a_pod_starts_and_is_ready() -> None:
         await cluster.add_node("a")
         await cluster.add_pod("web", "a")
         await cluster.add_pod("sick", "a", annotations={READY: "false"})
-        await cluster.sleep(2)
+        await cluster.wait(2)
         assert cluster.status(PODS, "web").get("phase") == "Pending"
 
-        await cluster.sleep(2)
+        await cluster.wait(2)
         assert cluster.status(PODS, "web")["phase"] == "Running"
         assert cluster.status(PODS, "web")["podIP"].startswith("10.")
         assert cluster.running("web") == ["web"]
@@ -156,11 +156,11 @@ async def test_a_grace_that_shrinks_later_is_obeyed() -> None:
         await cluster.add_pod("web", "a", annotations=stubborn, terminationGracePeriodSeconds=600)
         await cluster.until(lambda: cluster.running("web"))
         await cluster.delete(PODS.ref("web", "default"))
-        await cluster.sleep(100)
+        await cluster.wait(100)
         assert cluster.pod("web") is not None
 
         await cluster.delete(PODS.ref("web", "default"), grace_s=110)
-        await cluster.sleep(12)
+        await cluster.wait(12)
         assert cluster.pod("web") is None
 
 
@@ -171,7 +171,7 @@ async def test_a_pod_that_never_started_goes_at_once() -> None:
         await cluster.add_node("a")
         await cluster.add_pod("web", "a")
         await cluster.delete(PODS.ref("web", "default"))
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert cluster.pod("web") is None
 
@@ -184,10 +184,10 @@ async def test_a_pod_that_has_done_its_work_ends(code: str, phase: str) -> None:
         await cluster.add_node("a")
         task = {RUN_SECONDS: "60", EXIT_CODE: code}
         await cluster.add_pod("sum", "a", annotations=task, restartPolicy="Never")
-        await cluster.sleep(60)
+        await cluster.wait(60)
         assert cluster.status(PODS, "sum")["phase"] == "Running"
 
-        await cluster.sleep(5)
+        await cluster.wait(5)
         assert cluster.status(PODS, "sum")["phase"] == phase
 
 
@@ -196,12 +196,12 @@ async def test_when_the_machine_dies_there_is_silence() -> None:
     cluster = Cluster()
     async with cluster.playing(Machines(cluster.stage, AT_ONCE), kubelets(cluster)):
         name = await boot(cluster)
-        await cluster.sleep(60)
+        await cluster.wait(60)
         await cluster.add_pod("web", name)
         await cluster.until(lambda: cluster.running("web"))
         await cluster.delete(INSTANCES.ref(name))
         await cluster.delete(PODS.ref("web", "default"))
-        await cluster.sleep(1000)
+        await cluster.wait(1000)
 
         assert age_s(cluster, name) > 990
         assert cluster.pod("web") is not None
@@ -216,14 +216,14 @@ async def test_a_crashed_kubelet_is_silent_for_a_while() -> None:
     played = kubelets(cluster)
     async with cluster.playing(played):
         await cluster.add_node("a")
-        await cluster.sleep(60)
+        await cluster.wait(60)
         played.crash("a", for_s=200)
         await cluster.add_pod("web", "a")
-        await cluster.sleep(150)
+        await cluster.wait(150)
         assert age_s(cluster, "a") > 140
         assert cluster.running("web") == []
 
-        await cluster.sleep(100)
+        await cluster.wait(100)
         assert age_s(cluster, "a") <= 10
         assert cluster.running("web") == ["web"]
 
@@ -236,7 +236,7 @@ async def test_kubelets_crash_by_themselves_where_they_may() -> None:
         await cluster.add_node("a")
         ages = []
         for _ in range(1000):
-            await cluster.sleep(20)
+            await cluster.wait(20)
             ages.append(age_s(cluster, "a"))
 
         assert max(ages) > 30
@@ -255,10 +255,10 @@ async def test_slow_answers_do_not_hold_up_the_leases() -> None:
         await cluster.add_node("a")
         for number in range(20):
             await cluster.add_pod(f"web-{number}", "a")
-        await cluster.sleep(60)
+        await cluster.wait(60)
         ages = []
         for _ in range(100):
-            await cluster.sleep(5)
+            await cluster.wait(5)
             ages.append(age_s(cluster, "a"))
 
         assert sum(pod.is_ready for pod in cluster.pods()) == 20
@@ -272,6 +272,6 @@ async def test_a_node_that_is_deleted_does_not_come_back_by_itself() -> None:
         name = await boot(cluster)
         await cluster.until(lambda: cluster.node(name))
         await cluster.delete(NODES.ref(name))
-        await cluster.sleep(1000)
+        await cluster.wait(1000)
 
         assert cluster.node(name) is None

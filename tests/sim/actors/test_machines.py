@@ -23,11 +23,11 @@ async def test_the_life_of_a_machine() -> None:
         made = await launch(cluster)
         seen = []
         for at_s in (4, 6, 1000):
-            await cluster.sleep(at_s - cluster.now_s)
+            await cluster.wait(at_s - cluster.now_s)
             seen.append(phase(cluster, made))
         await cluster.cloud.terminate(made)
         for after_s in (1, 18, 2, 97, 3):
-            await cluster.sleep(after_s)
+            await cluster.wait(after_s)
             seen.append(phase(cluster, made))
 
     assert seen == [
@@ -47,9 +47,9 @@ async def test_a_machine_that_is_not_wanted_any_more_never_runs() -> None:
     cluster = Cluster()
     async with cluster.playing(Machines(cluster.stage, FIXED)):
         made = await launch(cluster)
-        await cluster.sleep(1)
+        await cluster.wait(1)
         await cluster.cloud.terminate(made)
-        await cluster.sleep(6)
+        await cluster.wait(6)
 
         assert phase(cluster, made) == "ShuttingDown"
 
@@ -60,7 +60,7 @@ async def test_a_machine_may_be_killed() -> None:
     machines = Machines(cluster.stage, FIXED)
     async with cluster.playing(machines):
         made = await launch(cluster)
-        await cluster.sleep(6)
+        await cluster.wait(6)
         await machines.kill(made.rpartition("/")[2])
 
         assert phase(cluster, made) == "Terminated"
@@ -72,7 +72,7 @@ async def test_machines_die_by_themselves_where_they_may() -> None:
     mortal = MachineDelays(launch_s=(1, 1), mean_life_h=1.0, forget_s=(10**6, 10**6))
     async with cluster.playing(Machines(cluster.stage, mortal)):
         made = [await launch(cluster, number) for number in range(20)]
-        await cluster.sleep(3600)
+        await cluster.wait(3600)
         dead = sum(phase(cluster, one) == "Terminated" for one in made)
 
         assert 5 < dead < 19

@@ -35,11 +35,11 @@ async def test_a_cordon_gets_its_taint_and_loses_it_again() -> None:
         await cluster.add_node("a")
         mine = {"key": "mine", "effect": "NoSchedule"}
         await cluster.patch(NODES.ref("a"), {"spec": {"unschedulable": True, "taints": [mine]}})
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert tainted(cluster) == ["mine:NoSchedule", f"{names.UNSCHEDULABLE}:NoSchedule"]
 
         await cluster.patch(NODES.ref("a"), {"spec": {"unschedulable": None}})
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert tainted(cluster) == ["mine:NoSchedule"]
 
 
@@ -52,12 +52,12 @@ async def test_a_node_that_becomes_ready_is_opened() -> None:
             "conditions": [{"type": "Ready", "status": "False", "reason": "KubeletNotReady"}]
         }
         await cluster.patch(NODES.ref("a"), {"status": not_ready}, "status")
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert tainted(cluster) == [f"{names.NOT_READY}:NoExecute", f"{names.NOT_READY}:NoSchedule"]
 
         is_ready = {"conditions": [{"type": "Ready", "status": "True"}]}
         await cluster.patch(NODES.ref("a"), {"status": is_ready}, "status")
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert tainted(cluster) == []
 
 
@@ -69,14 +69,14 @@ async def test_a_node_is_unknown_fifty_seconds_after_its_last_word() -> None:
         await cluster.add_node("a")
         await cluster.add_pod("web", "a")
         await cluster.until(lambda: cluster.running("web"))
-        await cluster.sleep(1000 - cluster.now_s)
+        await cluster.wait(1000 - cluster.now_s)
         assert ready(cluster) == "True"
 
         kubelets.crash("a", for_s=10_000)
         began_s = cluster.now_s
         await cluster.until(lambda: ready(cluster) == "Unknown")
         assert 39 <= cluster.now_s - began_s <= 51
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert tainted(cluster) == [
             f"{names.UNREACHABLE}:NoExecute",
             f"{names.UNREACHABLE}:NoSchedule",
@@ -95,11 +95,11 @@ async def test_a_kubelet_that_comes_back_opens_its_node_again() -> None:
         kubelets.crash("a", for_s=120)
         await cluster.until(lambda: ready(cluster) == "Unknown")
         await cluster.until(lambda: ready(cluster) == "True", within_s=120)
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert tainted(cluster) == []
         assert cluster.running("web") == ["web"]
-        await cluster.sleep(1000)
+        await cluster.wait(1000)
         assert ready(cluster) == "True"
 
 
@@ -133,7 +133,7 @@ async def test_taints_send_pods_away(tolerations: list[JSON], stays_s: float | N
         await cluster.patch(NODES.ref("a"), {"spec": {"taints": [bad]}})
         began_s = cluster.now_s
         if stays_s is None:
-            await cluster.sleep(1000)
+            await cluster.wait(1000)
             assert cluster.running("web") == ["web"]
         else:
             await cluster.until(lambda: cluster.pod("web") is None)
@@ -150,16 +150,16 @@ async def test_pods_leave_an_unreachable_node_after_five_minutes_and_hang() -> N
         await cluster.until(lambda: cluster.running("web"))
         kubelets.crash("a", for_s=10**6)
         await cluster.until(lambda: ready(cluster) == "Unknown")
-        await cluster.sleep(295)
+        await cluster.wait(295)
         pod = cluster.pod("web")
         assert pod is not None
         assert not pod.is_deleting
 
-        await cluster.sleep(10)
+        await cluster.wait(10)
         pod = cluster.pod("web")
         assert pod is not None
         assert pod.is_deleting
-        await cluster.sleep(10_000)
+        await cluster.wait(10_000)
         assert cluster.pod("web") is not None
 
 
@@ -178,7 +178,7 @@ async def test_the_out_of_service_taint_lets_hanging_pods_go() -> None:
         out = {"key": names.OUT_OF_SERVICE, "value": "nodeshutdown", "effect": "NoExecute"}
         taints = [*node["spec"]["taints"], out]
         await cluster.patch(NODES.ref("a"), {"spec": {"taints": taints}})
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert cluster.pod("web") is None
         assert cluster.running("keeps") == []
@@ -194,9 +194,9 @@ async def test_pods_of_a_node_that_is_gone_are_removed() -> None:
         await cluster.add_pod("web", "a")
         await cluster.until(lambda: cluster.running("web"))
         await cluster.delete(NODES.ref("a"))
-        await cluster.sleep(39)
+        await cluster.wait(39)
         assert cluster.pod("web") is not None
 
-        await cluster.sleep(2)
+        await cluster.wait(2)
         assert cluster.pod("web") is None
         assert cluster.find(PODS.ref("web", "default")) is None

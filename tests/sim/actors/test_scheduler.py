@@ -21,7 +21,7 @@ async def test_pods_spread_to_the_emptiest_node() -> None:
         await cluster.add_node("b")
         for number in range(6):
             await cluster.add_pod(f"p{number}", cpu="500m")
-            await cluster.sleep(1)
+            await cluster.wait(1)
 
         assert [place(cluster, f"p{n}") for n in range(6)] == ["a", "b", "a", "b", "a", "b"]
 
@@ -34,7 +34,7 @@ async def test_pods_that_come_together_do_not_overfill_a_node() -> None:
     async with cluster.playing(Scheduler(cluster.stage)):
         await cluster.add_node("a")
         await cluster.add_node("b")
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         places = [place(cluster, f"p{n}") for n in range(9)]
         assert sorted(places) == ["", *"aaaa", *"bbbb"]
@@ -48,14 +48,14 @@ async def test_a_pod_that_fits_nowhere_says_why_and_is_bound_when_there_is_room(
         await cluster.add_node("b", disk="ssd")
         await cluster.patch(NODES.ref("b"), {"spec": {"unschedulable": True}})
         await cluster.add_pod("web", cpu="2")
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert place(cluster, "web") == ""
         assert why_not(cluster, "web") == (
             "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) refused by unschedulable."
         )
 
         await cluster.patch(NODES.ref("b"), {"spec": {"unschedulable": None}})
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert place(cluster, "web") == "b"
 
 
@@ -65,13 +65,13 @@ async def test_a_pod_that_leaves_makes_room() -> None:
     async with cluster.playing(Scheduler(cluster.stage)):
         await cluster.add_node("a", cpu="1")
         await cluster.add_pod("old", cpu="1")
-        await cluster.sleep(1)
+        await cluster.wait(1)
         await cluster.add_pod("new", cpu="1")
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert place(cluster, "new") == ""
 
         await cluster.delete(PODS.ref("old", "default"), grace_s=0)
-        await cluster.sleep(1)
+        await cluster.wait(1)
         assert place(cluster, "new") == "a"
 
 
@@ -82,6 +82,6 @@ async def test_the_more_important_pod_goes_first() -> None:
     await cluster.add_pod("vital", cpu="1", priorityClassName="system-cluster-critical")
     async with cluster.playing(Scheduler(cluster.stage)):
         await cluster.add_node("a", cpu="1")
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert (place(cluster, "first"), place(cluster, "vital")) == ("", "a")

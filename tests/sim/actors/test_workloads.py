@@ -40,7 +40,7 @@ async def test_a_deployment_comes_up_and_says_so() -> None:
         await cluster.add_node("a")
         await cluster.create(DEPLOYMENTS, "web", workload("web", 3))
         await cluster.until(lambda: len(cluster.running("web")) == 3)
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert cluster.status(DEPLOYMENTS, "web") == {
             "replicas": 3,
@@ -65,7 +65,7 @@ async def test_a_deleted_replica_is_replaced_at_once_under_a_new_name() -> None:
         before = await cluster.until(lambda: len(r := cluster.running("web")) == 2 and r)
         for name in before:
             await cluster.delete(PODS.ref(name, "default"))
-        await cluster.sleep(0.5)
+        await cluster.wait(0.5)
         assert len(cluster.pods("web")) == 4, "two that go, two that come"
 
         await cluster.until(lambda: len(cluster.pods("web")) == 2)
@@ -81,7 +81,7 @@ async def test_a_deployment_shrinks_and_grows() -> None:
         await cluster.until(lambda: len(cluster.running("web")) == 4)
         for replicas in (1, 3, 0):
             await cluster.patch(DEPLOYMENTS.ref("web", "default"), {"spec": {"replicas": replicas}})
-            await cluster.sleep(60)
+            await cluster.wait(60)
             assert len(cluster.running("web")) == len(cluster.pods("web")) == replicas
 
 
@@ -133,7 +133,7 @@ async def test_a_stateful_pod_comes_back_under_its_name_when_the_old_one_is_gone
         old = cluster.pod("db-0")
         assert old is not None
         await cluster.delete(PODS.ref("db-0", "default"))
-        await cluster.sleep(19)
+        await cluster.wait(19)
         dying = cluster.pod("db-0")
         assert dying is not None
         assert dying.uid == old.uid
@@ -171,7 +171,7 @@ async def test_a_daemon_runs_on_every_node_cordoned_or_full() -> None:
         await cluster.until(lambda: len(cluster.running("log")) == 2)
         await cluster.add_node("c")
         await cluster.until(lambda: len(cluster.running("log")) == 3)
-        await cluster.sleep(1)
+        await cluster.wait(1)
 
         assert sorted(pod.node_name for pod in cluster.pods("log")) == ["a", "b", "c"]
         assert all(pod.is_daemon for pod in cluster.pods("log"))
