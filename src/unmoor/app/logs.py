@@ -32,7 +32,7 @@ from unmoor.lifecycle.effects import (
     Terminate,
 )
 from unmoor.model import names
-from unmoor.model.kinds import CONFIG_MAPS, Resource
+from unmoor.model.kinds import CONFIG_MAPS, LEASES, Resource
 from unmoor.model.observation import ProblemKind
 from unmoor.policy.verdict import Verdict
 from unmoor.runtime.story import Outcome, Record, Story, describe, tell
@@ -84,7 +84,8 @@ def _as_text(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str
 
 def _quoted(value: object) -> str:
     text = str(value)
-    return f'"{text}"' if " " in text or not text else text
+    is_plain = text.isprintable() and not any(letter in text for letter in ' "=')
+    return text if text and is_plain else msgspec.json.encode(text).decode()
 
 
 class LogObserver:
@@ -145,8 +146,12 @@ class LogObserver:
 
 def said_by(verdict: Verdict) -> Line:
     """The line of a verdict: waiting is for Debug, warnings and decisions are for everybody."""
-    level = "debug" if verdict.is_refusal and not verdict.is_warning else "info"
-    message = "waiting" if verdict.is_refusal else "decided"
+    if not verdict.is_refusal:
+        level, message = "info", "decided"
+    elif verdict.is_warning:
+        level, message = "warning", "needs attention"
+    else:
+        level, message = "debug", "waiting"
     fields = {
         verdict.subject.kind.lower(): _name(verdict.subject),
         "method": str(verdict.method),
@@ -164,15 +169,14 @@ def line_of(outcome: Outcome) -> Line | None:
     match effect:
         case Patch():
             return _patched(effect)
-        case Create():
-            return "info", f"created {effect.ref.kind.lower()}", _about(effect, effect.ref)
-        case Delete():
-            return "info", f"deleted {effect.ref.kind.lower()}", _about(effect, effect.ref)
+        case Create() | Delete():
+            level, verb = ("info", "created") if isinstance(effect, Create) else _deleted(effect)
+            return level, f"{verb} {effect.ref.kind.lower()}", _about(effect, effect.ref)
         case Evict():
             return "info", "evicted pod", _about(effect, effect.ref)
         case Launch():
             fields = {"token": effect.request.token, **_about(effect, effect.machine)}
-            return "info", "launched machine", fields
+            return "debug", "asked the cloud for an instance", fields
         case Terminate():
             return (
                 "info",
@@ -188,17 +192,41 @@ def line_of(outcome: Outcome) -> Line | None:
             return None
 
 
+def _deleted(effect: Delete) -> tuple[str, str]:
+    """A lease that nobody owned is no news."""
+    return ("debug" if effect.ref.kind == LEASES.kind else "info"), "deleted"
+
+
 def _patched(effect: Patch) -> Line:
     kind, about = effect.ref.kind.lower(), _about(effect, effect.ref)
     spec, meta = effect.body.get("spec") or {}, effect.body.get("metadata") or {}
+    counted = {fact.name for fact in effect.facts}
+    if "machines_launched" in counted:
+        return "info", "launched machine", {**about, **_launched(effect)}
+    for fact, message in _MILESTONES.items():
+        if fact in counted:
+            return "debug", message, about
     if "unschedulable" in spec:
         verb = "cordoned" if spec["unschedulable"] else "uncordoned"
         return "info", f"{verb} {kind}", about
     if "finalizers" in meta and names.TERMINATION_FINALIZER not in meta["finalizers"]:
         return "info", f"released {kind}", about
-    if effect.subresource == "status":
-        return "debug", f"updated status of {kind}", about
-    return "debug", f"patched {kind}", about
+    what = f"updated status of {kind}" if effect.subresource == "status" else f"patched {kind}"
+    return "debug", what, about
+
+
+_MILESTONES = {
+    "machines_registered": "machine registered",
+    "machines_initialized": "machine initialized",
+    "machines_disrupted": "machine qualifies for a disruption",
+}
+"""Facts whose line says more than that something was patched."""
+
+
+def _launched(effect: Patch) -> Fields:
+    """What became known with the launch (spec 10.3)."""
+    status = effect.body.get("status") or {}
+    return {"provider-id": status.get("providerID"), "allocatable": status.get("allocatable")}
 
 
 def _failed(outcome: Outcome) -> Line | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from enum import Enum
 
@@ -42,6 +42,11 @@ _BUCKETS = (
     "4.5 5 6 7 8 9 10 15 20 25 30 40 50 60 120 150 300 450 600"
 )
 BUCKETS_S = tuple(float(text) for text in _BUCKETS.split())
+
+WHOLE_LOOK = "deprovisioning"
+"""The reconciler that looks at the whole cluster."""
+EVERY_METHOD = "all"
+"""Karpenter times each method; here they share one pass, and what decides has no clock."""
 
 Labels = tuple[str, ...]
 
@@ -95,7 +100,7 @@ TABLE = (
         "deprovisioning_evaluation_duration_seconds",
         Kind.HISTOGRAM,
         ("method",),
-        "How long a look at the whole cluster took.",
+        "How long a look at the whole cluster took, with its effects; all methods share one.",
     ),
     Row(
         "deprovisioning_actions_performed",
@@ -139,6 +144,7 @@ class Metrics:
         """Start at zero."""
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._clock = clock
+        self._eligible: set[str] = set()
         self._registry = CollectorRegistry()
         self._families = {row.name: self._family(NAMESPACE, row) for row in TABLE}
         self._families |= {
@@ -163,6 +169,17 @@ class Metrics:
             if outcome.problem is None:
                 for fact in outcome.effect.facts:
                     self.fact(fact)
+        if record.reconciler == WHOLE_LOOK and not record.crash:
+            self._pass(record, took_s)
+
+    def _pass(self, record: Record, took_s: float) -> None:
+        """A look at the whole cluster: how long, and how many machines may go now."""
+        self.take("deprovisioning_evaluation_duration_seconds", {"method": EVERY_METHOD}, took_s)
+        may_go = Counter(str(v.method) for v in record.step.verdicts if not v.is_refusal)
+        self._eligible |= may_go.keys()
+        for method in sorted(self._eligible):
+            labels = {"deprovisioner": method}
+            self.take("deprovisioning_eligible_machines", labels, may_go[method])
 
     def fact(self, fact: Fact) -> None:
         """Count one fact; a name that the table does not have is passed over (a test looks)."""
