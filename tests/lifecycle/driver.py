@@ -68,6 +68,9 @@ class World:
         self.effects: list[AnyEffect] = []
         self.facts: list[Fact] = []
         self.fails: Fails = lambda _: False
+        """These requests never arrive."""
+        self.forgets: Fails = lambda _: False
+        """These are carried out, and the answer is lost."""
         self.memories: dict[tuple[str, str], Any] = {}
         self.stuck_pods: set[str] = set()
         self.launch_problems: list[Problem] = []
@@ -132,7 +135,12 @@ class World:
         self.acted = False
         for effect in step.effects:
             self.effects.append(effect)
-            problem = self._lose(effect) if self.fails(effect) else self.act(effect)
+            if self.fails(effect):
+                problem: Problem | None = self._lose(effect)
+            else:
+                problem = self.act(effect)
+                if self.forgets(effect):
+                    problem = self._lose(effect)
             if problem is None:
                 self.facts += effect.facts
             # As in the loop: what failed is tried later, an answer is looked at at once.
@@ -168,7 +176,7 @@ class World:
     # The servers.
 
     def _lose(self, effect: AnyEffect) -> Problem:
-        """A request that never arrived: nobody knows, and nothing was done."""
+        """Nobody knows whether it was done."""
         problem = Problem(ProblemKind.UNKNOWN, "timeout")
         match effect:
             case Evict():

@@ -200,7 +200,7 @@ def test_a_lease_whose_node_is_there_stays() -> None:
     assert world.names("Lease") == ["a"]
 
 
-# --------------------------------------------------------------------------------------- consistency
+# -------------------------------------------------------------------------------------- consistency
 
 
 def test_t152_a_budget_that_holds_a_termination_is_reported() -> None:
