@@ -1,0 +1,147 @@
+"""Whose turn it is, what a deadline changes, and which budget holds whom."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.builders import at, budget, daemon_pod, mirror_pod, moment, node, pod
+from unmoor.model import names
+from unmoor.model.pod import Pod
+from unmoor.model.selector import LabelSelector, LabelSelectorRequirement
+from unmoor.model.snapshot import View
+from unmoor.policy import drain
+from unmoor.policy.drain import Deadline
+
+
+def named(pods: tuple[Pod, ...]) -> list[str]:
+    return [one.name for one in pods]
+
+
+def planned(*pods: Pod, left_s: float | None = None, **given: Any) -> drain.Plan:
+    deadline = Deadline() if left_s is None else Deadline(at(left_s))
+    return drain.plan(pods, moment(), stuck_after_s=60.0, deadline=deadline, **given)
+
+
+WEB = pod("web")
+CLUSTER_CRITICAL = pod("dns", priority_class=names.SYSTEM_CLUSTER_CRITICAL)
+NODE_CRITICAL = pod("cni", priority_class=names.SYSTEM_NODE_CRITICAL)
+
+
+@pytest.mark.parametrize(
+    ("there", "turn"),
+    [
+        ([WEB, CLUSTER_CRITICAL, NODE_CRITICAL], ["web"]),
+        ([pod("web", gone_by=at(20)), CLUSTER_CRITICAL], []),
+        ([pod("web", gone_by=at(-100)), CLUSTER_CRITICAL, NODE_CRITICAL], ["dns"]),
+        ([NODE_CRITICAL], ["cni"]),
+        ([daemon_pod(), mirror_pod(), pod("done", phase="Failed"), NODE_CRITICAL], ["cni"]),
+        ([], []),
+    ],
+    ids=["workloads", "terminating", "stuck", "node-critical", "ignored", "nobody"],
+)
+def test_r19_tiers(there: list[Pod], turn: list[str]) -> None:
+    assert named(planned(*there).turn) == turn
+
+
+def test_r1_passed_pods_are_not_waited_for() -> None:
+    plan = planned(WEB, NODE_CRITICAL, passed=frozenset({WEB.uid}))
+
+    assert named(plan.waiting) == ["cni"]
+    assert named(plan.turn) == ["cni"]
+
+
+def test_r19_with_a_deadline_the_longest_grace_first() -> None:
+    plan = planned(pod("b", grace_s=10), pod("a", grace_s=60), pod("c", grace_s=10), left_s=300)
+
+    assert named(plan.turn) == ["a", "b", "c"]
+
+
+def test_e10_what_no_longer_fits_goes_out_of_turn() -> None:
+    slow = pod("slow", grace_s=600, priority_class=names.SYSTEM_NODE_CRITICAL)
+
+    assert named(planned(WEB, slow, left_s=300).turn) == ["slow", "web"]
+
+
+def test_e10_a_grace_beyond_the_deadline_is_late() -> None:
+    plan = planned(pod("late", gone_by=at(400)), pod("fits", gone_by=at(302)), left_s=300)
+
+    assert named(plan.late) == ["late"]
+
+
+def test_e12_at_the_deadline_all_are_forced() -> None:
+    plan = planned(WEB, NODE_CRITICAL, pod("going", gone_by=at(1)), left_s=0)
+
+    assert named(plan.forced) == ["web", "cni"]
+    assert plan.turn == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "default_s", "expected"),
+    [
+        ("", None, None),
+        ("", 300.0, at(300)),
+        ("10m", None, at(600)),
+        ("10m", 300.0, at(300)),
+        ("1m", 300.0, at(60)),
+        ("2024-05-01T12:02:00Z", None, datetime(2024, 5, 1, 12, 2, tzinfo=UTC)),
+    ],
+)
+def test_deadlines(text: str, default_s: float | None, expected: datetime | None) -> None:
+    annotations = {names.DRAIN_DEADLINE: text} if text else {}
+    deadline = drain.deadline_of(node(annotations=annotations, deleted_at=at(0)), default_s)
+
+    assert deadline == Deadline(expected)
+
+
+@pytest.mark.parametrize("text", ["soon", "-5m", "2024-05-01T12:02:00"])
+def test_a_bad_deadline_is_ignored_and_said(text: str) -> None:
+    annotated = node(annotations={names.DRAIN_DEADLINE: text}, deleted_at=at(0))
+    deadline = drain.deadline_of(annotated, None)
+
+    assert deadline.at is None
+    assert f'"{text}"' in deadline.problem
+
+
+def test_which_budgets_select_a_pod() -> None:
+    expressions = (LabelSelectorRequirement(key="app", operator="Like"),)
+    broken = budget("broken")
+    view = View.of(
+        budget("one"),
+        budget("all", selector={}),
+        budget("other", selector={"app": "other"}),
+        budget("elsewhere", namespace="far"),
+    )
+    assert [one.name for one in drain.budgets_over(view, pod())] == ["all", "one"]
+
+    view._put(
+        type(broken)(
+            metadata=broken.metadata,
+            spec=type(broken.spec)(selector=LabelSelector(match_expressions=expressions)),
+        )
+    )
+    assert "broken" in [one.name for one in drain.budgets_over(view, pod())]
+
+
+@pytest.mark.parametrize(
+    ("one", "is_ready", "is_exhausted"),
+    [
+        (budget(), True, True),
+        (budget(allowed=1), True, False),
+        (budget(policy="AlwaysAllow"), True, True),
+        (budget(policy="AlwaysAllow"), False, False),
+        (budget(), False, True),
+    ],
+)
+def test_c01_when_a_budget_refuses(one: Any, *, is_ready: bool, is_exhausted: bool) -> None:
+    assert drain.is_exhausted(one, pod(is_ready=is_ready)) == is_exhausted
+
+
+def test_budgets_are_named_with_their_numbers() -> None:
+    one = drain.about_budgets(pod(), (budget(healthy=3, needed=3),))
+    two = drain.about_budgets(pod(), (budget("one"), budget("two")))
+
+    assert "shop/web: 0 disruptions allowed (3 of 3 pods healthy, 3 needed)" in one
+    assert "(shop/one, shop/two)" in two
