@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from unmoor.model import names
-from unmoor.model.base import condition_of
+from unmoor.model.base import JSON, condition_of
 from unmoor.model.instance import InstanceType
 from unmoor.model.kinds import INSTANCES, LEASES, NODES, PODS
 from unmoor.model.moment import HOUR, Moment, earliest
@@ -38,8 +38,6 @@ RUN_SECONDS = f"{names.SIM_GROUP}/run-seconds"
 EXIT_CODE = f"{names.SIM_GROUP}/exit-code"
 READY = f"{names.SIM_GROUP}/ready"
 
-RENEWALS_AT_ONCE = 20
-"""How many leases are renewed at the same time."""
 RENEW: Key = ("leases",)
 
 
@@ -139,25 +137,29 @@ class HollowKubelets(Actor):
     async def _renew(self, moment: Moment) -> float:
         """One wake-up for all leases; one that fails is tried again with the next."""
         nodes = [node for node in self.store.sorted(NODES) if self.plays(node.name)]
-        for first in range(0, len(nodes), RENEWALS_AT_ONCE):
-            some = nodes[first : first + RENEWALS_AT_ONCE]
+        renewal = hollow.renewal(moment.wall)
+        for first in range(0, len(nodes), self.stage.at_once):
+            some = nodes[first : first + self.stage.at_once]
             if len(some) == 1:
-                await self._renew_one(some[0], moment)
+                await self._renew_one(some[0], renewal, moment)
             else:
-                await asyncio.gather(*(self._renew_one(node, moment) for node in some))
+                await asyncio.gather(*(self._renew_one(one, renewal, moment) for one in some))
         return moment.after(self.delays.lease_every_s)
 
-    async def _renew_one(self, node: Node, moment: Moment) -> None:
+    async def _renew_one(self, node: Node, renewal: JSON, moment: Moment) -> None:
         ref = LEASES.ref(node.name, hollow.LEASE_NAMESPACE)
+        key: Key = ("lease", node.name)
         try:
             if node.name not in self._leased:
                 await self._create_lease(node, moment)
                 self._leased.add(node.name)
-            await self.api.patch(ref, hollow.renewal(moment.wall))
+            await self.api.patch(ref, renewal)
         except PortError as error:
-            self.problems["lease", node.name] = str(error)
+            self.problems[key] = str(error)
             if isinstance(error, ApiError) and error.code == NOT_FOUND:
                 self._leased.discard(node.name)
+        else:
+            self.problems.pop(key, None)
 
     async def _create_lease(self, node: Node, moment: Moment) -> None:
         ref = LEASES.ref(node.name, hollow.LEASE_NAMESPACE)
