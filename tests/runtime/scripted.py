@@ -86,7 +86,7 @@ class ScriptedApi:
     def calm(self) -> None:
         self._plans.clear()
 
-    def put(self, kind: str, name: str, namespace: str = "", **fields: Any) -> JSON:
+    def put(self, kind: str, name: str, namespace: str = "", /, **fields: Any) -> JSON:
         """Somebody else writes an object; ``meta`` is merged into its metadata."""
         held = self.objects[kind].get((namespace, name))
         self.version += 1
