@@ -145,8 +145,9 @@ class Server:
         if since in {"", "0"}:
             watch = Watch(table, selection, self.store.version, self._select(table, query))
         elif not since.isdigit():
-            cause = status.bad_value("resourceVersion", since, "strconv.ParseUint: invalid syntax")
-            raise status.bad_request(str(cause))
+            text = f'strconv.ParseUint: parsing "{since}": invalid syntax'
+            cause = status.bad_value("resourceVersion", since, text)
+            raise status.failure(500, "InternalError", str(cause))
         else:
             watch = Watch(table, selection, int(since))
         self._watches = (*self._open_watches(), watch)

@@ -115,7 +115,7 @@ def _set(keys: dict[str, str], path: str, result: JSON, patch: JSON) -> None:
             result[name] = _merge(keys, where, old if isinstance(old, dict) else {}, value)
         elif isinstance(value, list) and where in keys:
             order = patch.get(ORDER + name)
-            result[name] = _merge_list(keys, where, old or [], (value, order))
+            result[name] = _merge_list(keys, where, old, (value, order)) if old else _new(value)
         else:
             result[name] = value
 
@@ -137,6 +137,11 @@ def _plain(patch: JSON) -> Iterator[tuple[str, Any]]:
     for name, value in patch.items():
         if not name.startswith("$"):
             yield name, value
+
+
+def _new(items: list[Any]) -> list[Any]:
+    """A list that was not there: nothing to merge with, so no key is asked for either."""
+    return [one for one in items if not (isinstance(one, dict) and DIRECTIVE in one)]
 
 
 def _merge_list(
