@@ -11,15 +11,9 @@ from typing import Any, TypedDict, Unpack
 
 import msgspec
 
+from unmoor.model import disruption as disruptions
 from unmoor.model import names
 from unmoor.model.base import Condition, ObjectMeta, OwnerReference
-from unmoor.model.disruption import (
-    DisruptedNode,
-    Disruption,
-    DisruptionPhase,
-    DisruptionSpec,
-    DisruptionStatus,
-)
 from unmoor.model.disruption_budget import (
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,
@@ -37,7 +31,6 @@ from unmoor.model.machine import (
 )
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node, NodeSpec, NodeStatus
-from unmoor.model.node_template import AWSNodeTemplate
 from unmoor.model.pod import Pod, PodSpec, PodStatus
 from unmoor.model.provisioner import Consolidation, Provisioner, ProvisionerSpec
 from unmoor.model.requirement import NodeSelectorRequirement
@@ -295,11 +288,6 @@ def provisioner(
     )
 
 
-def node_template(name: str = "default") -> AWSNodeTemplate:
-    """A node template without a word in it."""
-    return AWSNodeTemplate(metadata=ObjectMeta(name=name, uid=f"uid-template-{name}"))
-
-
 class BudgetFields(TypedDict, total=False):
     """What a test may say about a budget."""
 
@@ -342,22 +330,22 @@ def disruption(
     *,
     nodes: tuple[str, ...] = ("a",),
     method: str = "emptiness",
-    phase: DisruptionPhase = DisruptionPhase.PENDING,
+    phase: disruptions.DisruptionPhase = disruptions.DisruptionPhase.PENDING,
     created_at: datetime = NOW,
     **status: Any,
-) -> Disruption:
+) -> disruptions.Disruption:
     """A command about nodes of these names."""
-    return Disruption(
+    return disruptions.Disruption(
         metadata=ObjectMeta(
             name=name,
             uid=f"uid-disruption-{name}",
             resource_version="1",
             creation_timestamp=created_at,
         ),
-        spec=DisruptionSpec(
+        spec=disruptions.DisruptionSpec(
             method=method,
             nodes=tuple(
-                DisruptedNode(
+                disruptions.DisruptedNode(
                     name=one,
                     uid=f"uid-node-{one}",
                     machine=f"m-{one}",
@@ -366,7 +354,7 @@ def disruption(
                 for one in nodes
             ),
         ),
-        status=DisruptionStatus(phase=phase, **status),
+        status=disruptions.DisruptionStatus(phase=phase, **status),
     )
 
 

@@ -2,7 +2,7 @@
 
 Registration happens once: one patch gives the Node our finalizer, its owner, the machine's labels,
 annotations and taints, and the label that says so. Because the label is in the same patch, startup
-taints that somebody removes afterwards never come back (T138, N02). Initialization follows when the
+taints that somebody removes afterwards never come back (T138). Initialization follows when the
 node has all that was promised.
 
 Must not: touch a node whose providerID is not the machine's; "" matches nothing (N15).
@@ -183,7 +183,7 @@ def what_is_missing(machine: Machine, node: Node) -> Waiting | None:
         if taint.has(node.spec.taints, Taint(key=key, effect=effect)):
             return "KnownEphemeralTaintsExist", (
                 f"node {node.name} still has the taint {key}:{effect}: the cloud's controller or "
-                "the node controller must remove it"  # N03
+                "the node controller must remove it"  # T146
             )
     return _unregistered_resource(machine, node)
 
