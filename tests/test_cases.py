@@ -1,0 +1,46 @@
+"""The table of upstream cases: each names a test that exists, or a code and a reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CASES = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
+CODE = re.compile(r"excluded:(webhook|linking|go-internals|overridden-by-R\d+|step-\d+) \w+")
+WANTED = {
+    *(f"T{number:03}" for number in range(66, 87)),
+    *(f"T{number:03}" for number in range(108, 115)),
+    *(f"T{number:03}" for number in range(121, 158)),
+}
+
+
+def tests_in(path: str) -> set[str]:
+    module = ast.parse((ROOT / path).read_text())
+    return {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_named_test_exists() -> None:
+    named = [one["status"].removeprefix("test:") for one in CASES if one["status"][:5] == "test:"]
+    missing = [test for test in named if test.split("::")[1] not in tests_in(test.split("::")[0])]
+
+    assert missing == []
+
+
+def test_every_exclusion_has_a_code_and_a_reason() -> None:
+    excluded = [one["status"] for one in CASES if one["status"][:5] != "test:"]
+
+    assert [status for status in excluded if not CODE.match(status)] == []
+
+
+def test_every_case_is_there_once_and_in_order() -> None:
+    listed = [one["id"] for one in CASES]
+
+    assert listed == sorted(set(listed))
+    assert sorted(WANTED - set(listed)) == []
+
+
+def test_every_case_says_what_it_is() -> None:
+    assert [one["id"] for one in CASES if len(one["summary"].split()) < 3] == []
