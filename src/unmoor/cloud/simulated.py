@@ -128,7 +128,7 @@ class SimulatedCloud:
         try:
             body = await self._api.get(SETTINGS)
         except ApiError as error:
-            if error.code == 404:  # noqa: PLR2004
+            if _is_missing(error, SETTINGS.name):
                 return {}
             raise
         data: dict[str, str] = body.get("data") or {}
@@ -138,7 +138,7 @@ class SimulatedCloud:
         try:
             return _decoded(await self._api.get(INSTANCES.ref(name)))
         except ApiError as error:
-            if error.code == 404:  # noqa: PLR2004
+            if _is_missing(error, name):
                 return None
             raise
 
@@ -163,7 +163,16 @@ class SimulatedCloud:
 
     async def _patch(self, provider_id: str, body: JSON) -> None:
         ref: Ref = INSTANCES.ref(_name_in(provider_id))
-        await _translated(lambda: self._api.patch(ref, body))
+
+        async def patch() -> None:
+            try:
+                await self._api.patch(ref, body)
+            except ApiError as error:
+                if _is_missing(error, ref.name):
+                    raise CloudError("not-found", f"no instance {provider_id}") from error
+                raise
+
+        await _translated(patch)
 
     def _translate(self, instance: Instance) -> CloudInstance:
         spec = instance.spec
@@ -245,6 +254,12 @@ def _decoded(body: JSON) -> Instance:
     return msgspec.convert(body, Instance, strict=False)
 
 
+def _is_missing(error: ApiError, name: str) -> bool:
+    """This object is not there. A 404 that names no object means that its kind is not served."""
+    details = error.status.get("details") or {}
+    return error.code == 404 and details.get("name") == name  # noqa: PLR2004
+
+
 async def _translated(call: Callable[[], Awaitable[T]]) -> T:
     """Translate what the API says into what a cloud says.
 
@@ -254,8 +269,6 @@ async def _translated(call: Callable[[], Awaitable[T]]) -> T:
         return await call()
     except ApiError as error:
         match error.code:
-            case 404:
-                raise CloudError("not-found", error.message) from error
             case 429:
                 raise CloudError(
                     "rate-limited", error.message, retry_after_s=error.retry_after_s
