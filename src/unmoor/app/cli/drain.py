@@ -1,6 +1,6 @@
 """``unmoor drain``: take nodes of any cluster out of use, with the care of the controller.
 
-Must not: drain by itself (``app.draining``), or say what it would do (``app.rehearsal``).
+Must not: drain by itself (``app.draining``), or say what it would do (``app.forecast``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from unmoor.app.cli.command import (
 if TYPE_CHECKING:
     from unmoor.app.draining import Drained, Draining
     from unmoor.app.progress import Show
-    from unmoor.app.rehearsal import Outlook
+    from unmoor.app.forecast import Outlook
     from unmoor.kube.client import KubeApi
     from unmoor.runtime.ports import Clock
 
@@ -107,7 +107,7 @@ def drain(  # noqa: PLR0913 - one parameter for each option
 
     logs.configure(level="error", form="text")
     if dry_run:
-        asyncio.run(stopping.until_stopped(_rehearse(choice)))
+        asyncio.run(stopping.until_stopped(_look_ahead(choice)))
         return
     session = _Session(choice)
     if asyncio.run(stopping.until_stopped(session.run())) is None:
@@ -153,7 +153,7 @@ class _Session:
 
     async def _check(self, api: KubeApi) -> None:
         """All nodes exist, before the first is touched."""
-        from unmoor.app.rehearsal import find_node  # noqa: PLC0415
+        from unmoor.app.forecast import find_node  # noqa: PLC0415
 
         for name in self._choice.nodes:
             await find_node(api, name)
@@ -222,14 +222,14 @@ def _show(output: str) -> Show:
     return Table() if sys.stdout.isatty() else Lines()
 
 
-async def _rehearse(choice: Choice) -> None:
+async def _look_ahead(choice: Choice) -> None:
     from unmoor.app.cluster import connected  # noqa: PLC0415
-    from unmoor.app.rehearsal import rehearse  # noqa: PLC0415
+    from unmoor.app.forecast import look_ahead  # noqa: PLC0415
     from unmoor.runtime.clock import SystemClock  # noqa: PLC0415
 
     clock = SystemClock()
     async with connected(choice.kubeconfig, choice.context, clock) as api:
-        outlooks = [await rehearse(api, name, clock.now()) for name in choice.nodes]
+        outlooks = [await look_ahead(api, name, clock.now()) for name in choice.nodes]
     for outlook in outlooks:
         if choice.output == "json":
             print_json(msgspec.to_builtins(outlook))

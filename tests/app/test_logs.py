@@ -1,0 +1,224 @@
+"""Log lines are constant messages with fields, and the same thing is not said all the time."""
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import structlog
+
+from unmoor.app import logs
+from unmoor.app.logs import LogObserver
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Create,
+    Delete,
+    Evict,
+    Fact,
+    Launch,
+    Observe,
+    Patch,
+    Publish,
+    TagInstance,
+    Terminate,
+)
+from unmoor.lifecycle.step import Step
+from unmoor.model.base import Ref
+from unmoor.model.instance import LaunchRequest
+from unmoor.model.kinds import CONFIG_MAPS, PODS
+from unmoor.model.moment import Moment
+from unmoor.model.observation import Asked, Problem, ProblemKind
+from unmoor.policy.verdict import Method, Reason, Verdict
+from unmoor.runtime.story import Outcome, Record, Story
+
+NODE = Ref("Node", "a", uid="u1")
+POD = Ref("Pod", "web-1", namespace="shop", uid="u2")
+MACHINE = Ref("Machine", "m", uid="u3")
+WALL = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def stream() -> Iterator[io.StringIO]:
+    written = io.StringIO()
+    logs.configure(level="debug", form="json", stream=written)
+    yield written
+    structlog.reset_defaults()
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def record(*outcomes: Outcome, at_s: float = 0.0, crash: str = "", **step: Any) -> Record:
+    return Record("termination", "a", Moment(WALL, at_s), 1, Step(**step), outcomes, crash)
+
+
+def waiting(message: str = "3 pods left", **more: Any) -> Verdict:
+    return Verdict(
+        subject=NODE, method=Method.TERMINATION, reason=Reason.PODS_LEFT, message=message, **more
+    )
+
+
+LAUNCHED = Patch(
+    ref=MACHINE,
+    body={"status": {"providerID": "sim:///z/i-1", "allocatable": {"cpu": "2"}}},
+    subresource="status",
+    facts=(Fact("machines_launched"),),
+)
+EFFECTS: list[tuple[AnyEffect, str, str]] = [
+    (Patch(ref=NODE, body={"spec": {"unschedulable": True}}), "info", "cordoned node"),
+    (Patch(ref=NODE, body={"spec": {"unschedulable": None}}), "info", "uncordoned node"),
+    (Patch(ref=NODE, body={"metadata": {"finalizers": []}}), "info", "released node"),
+    (Patch(ref=NODE, body={"metadata": {"labels": {"x": "y"}}}), "debug", "patched node"),
+    (
+        Patch(ref=MACHINE, body={"status": {}}, subresource="status"),
+        "debug",
+        "updated status of machine",
+    ),
+    (LAUNCHED, "info", "launched machine"),
+    (
+        Patch(ref=MACHINE, body={}, facts=(Fact("machines_registered"),)),
+        "debug",
+        "machine registered",
+    ),
+    (
+        Patch(ref=MACHINE, body={}, facts=(Fact("machines_initialized"),)),
+        "debug",
+        "machine initialized",
+    ),
+    (Create(ref=Ref("Disruption", "d"), body={}), "info", "created disruption"),
+    (Delete(ref=NODE), "info", "deleted node"),
+    (Delete(ref=Ref("Lease", "a", namespace="kube-node-lease")), "debug", "deleted lease"),
+    (Evict(ref=POD), "info", "evicted pod"),
+    (
+        Launch(machine=MACHINE, request=LaunchRequest(token="t", cluster="c", machine="m")),
+        "debug",
+        "asked the cloud for an instance",
+    ),
+    (Terminate(provider_id="sim:///z/i-1", machine=MACHINE), "info", "terminated instance"),
+    (TagInstance(provider_id="sim:///z/i-1", tags={}), "debug", "tagged instance"),
+]
+
+
+@pytest.mark.parametrize(("effect", "level", "message"), EFFECTS, ids=[m for _, _, m in EFFECTS])
+def test_an_effect_has_its_line(
+    effect: AnyEffect, level: str, message: str, stream: io.StringIO
+) -> None:
+    LogObserver()(record(Outcome(effect)))
+
+    (line,) = lines(stream)
+    assert (line["level"], line["message"], line["controller"]) == (level, message, "termination")
+
+
+def test_a_launch_names_the_instance(stream: io.StringIO) -> None:
+    LogObserver()(record(Outcome(LAUNCHED)))
+
+    (line,) = lines(stream)
+    assert line["machine"] == "m"
+    assert line["provider-id"] == "sim:///z/i-1"
+    assert line["allocatable"] == {"cpu": "2"}
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        Observe(asked=Asked.INSTANCE, subject="sim:///z/i-1"),
+        Publish(regarding=NODE, reason="Evicted", message="gone"),
+    ],
+)
+def test_questions_and_events_have_none(effect: AnyEffect, stream: io.StringIO) -> None:
+    LogObserver()(record(Outcome(effect)))
+
+    assert lines(stream) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "level", "message"),
+    [
+        (ProblemKind.TOO_MANY_REQUESTS, "debug", "eviction must wait"),
+        (ProblemKind.CONFLICT, "debug", "somebody else was first"),
+        (ProblemKind.NOT_FOUND, "debug", "somebody else was first"),
+        (ProblemKind.UNKNOWN, "warning", "effect without an answer"),
+        (ProblemKind.FORBIDDEN, "error", "eviction failed"),
+    ],
+)
+def test_a_problem_has_its_level(
+    kind: ProblemKind, level: str, message: str, stream: io.StringIO
+) -> None:
+    LogObserver()(record(Outcome(Evict(ref=POD), Problem(kind, "in their words"))))
+
+    (line,) = lines(stream)
+    assert (line["level"], line["message"]) == (level, message)
+    assert line["error"] == "in their words"
+    assert line["effect"] == "evict pod/shop/web-1"
+
+
+def test_a_verdict_is_told_once_until_it_changes_or_a_day_has_passed(stream: io.StringIO) -> None:
+    observer = LogObserver()
+
+    for at_s, message in [(0, "3 left"), (1, "3 left"), (2, "2 left"), (90_000, "2 left")]:
+        observer(record(at_s=at_s, verdicts=(waiting(message),)))
+
+    assert [line["because"] for line in lines(stream)] == ["3 left", "2 left", "2 left"]
+    assert {line["message"] for line in lines(stream)} == {"waiting"}
+
+
+def test_warnings_and_decisions_are_louder_than_waiting(stream: io.StringIO) -> None:
+    observer = LogObserver()
+
+    observer(record(verdicts=(waiting("a"),)))
+    observer(record(verdicts=(waiting("b", is_warning=True),)))
+    observer(record(verdicts=(waiting("c", is_refusal=False),)))
+
+    assert [(line["level"], line["message"]) for line in lines(stream)] == [
+        ("debug", "waiting"),
+        ("warning", "needs attention"),
+        ("info", "decided"),
+    ]
+
+
+def test_a_crash_tells_its_story(stream: io.StringIO) -> None:
+    observer, story = LogObserver(), Story()
+    observer.story = story
+    before = record(Outcome(Evict(ref=POD)), verdicts=(waiting(),))
+    crash = record(at_s=1.0, crash="Traceback\n  somewhere\nZeroDivisionError: a bug\n")
+
+    for one in (before, crash):
+        story(one)
+        observer(one)
+
+    line = lines(stream)[-1]
+    assert line["level"] == "error"
+    assert line["error"] == "ZeroDivisionError: a bug"
+    assert "says  3 pods left" in line["story"]
+    assert "does  evict pod/shop/web-1" in line["story"]
+    assert "CRASH Traceback" in line["story"]
+
+
+def test_a_refused_object_is_an_error_and_a_broken_watch_a_warning(stream: io.StringIO) -> None:
+    observer = LogObserver()
+
+    observer.report(CONFIG_MAPS, "data[batchMaxDuration] is 'x': it cannot be used")
+    observer.report(PODS, "pod/shop/web-1 cannot be read: expected str")
+    observer.report(PODS, "GET /api/v1/pods: ConnectionResetError")
+
+    assert [(line["level"], line["message"]) for line in lines(stream)] == [
+        ("error", "object refused"),
+        ("error", "object refused"),
+        ("warning", "watch interrupted"),
+    ]
+
+
+def test_text_is_one_line_that_can_be_read_back(stream: io.StringIO) -> None:
+    logs.configure(level="info", form="text", stream=stream)
+    log = structlog.get_logger()
+
+    log.debug("not shown")
+    log.info("shown", plain="a", spaced="a b", quoted='say "x"', empty="", broken="a\nb")
+
+    (line,) = stream.getvalue().splitlines()
+    assert line.partition("Z ")[2] == (
+        r'info    shown  plain=a spaced="a b" quoted="say \"x\"" empty="" broken="a\nb"'
+    )
