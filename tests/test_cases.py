@@ -17,14 +17,14 @@ WANTED = {
 }
 
 
-def tests_in(path: str) -> set[str]:
+def names_in(path: str) -> set[str]:
     module = ast.parse((ROOT / path).read_text())
     return {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_every_named_test_exists() -> None:
     named = [one["status"].removeprefix("test:") for one in CASES if one["status"][:5] == "test:"]
-    missing = [test for test in named if test.split("::")[1] not in tests_in(test.split("::")[0])]
+    missing = [test for test in named if test.split("::")[1] not in names_in(test.split("::")[0])]
 
     assert missing == []
 
