@@ -1,4 +1,4 @@
-"""Every scenario on the real control plane, in real time, with a hollow fleet and unmoor in process.
+"""Every scenario on the real control plane, in real time: a hollow fleet, unmoor in process.
 
 One control plane serves them all; each plays in a namespace of its own, one after the other, since
 some of them kill unmoor.

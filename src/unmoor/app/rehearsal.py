@@ -1,159 +1,338 @@
-"""What would a drain of this node do, pod by pod? Nothing is written.
+"""A rehearsal: a person's manifests come up in a simulated cluster, and nodes are taken out of it.
 
-Each pod's standing and its budgets come from the same policy as the drain itself; then the server
-is asked with a dry-run eviction, which it judges by budgets and rights as it would a real one. (To
-reckon only by ourselves was rejected: admission webhooks and rights would be found out too late.)
-A dry run does not use a budget up, so each answer is about this pod alone.
+Four chapters: the cluster comes up; the node with the most pods is deleted; nodes that fall empty
+go when their time is up; what happened, what it cost, and whether everything held.
 
-Must not: evict, cordon, or print.
+Must not: print. ``app.cli.demo`` shows the lines.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
 import msgspec
 
+from unmoor.app import manifests
 from unmoor.app.cli.command import Failure
-from unmoor.model.base import JSON
-from unmoor.model.disruption_budget import PodDisruptionBudget
-from unmoor.model.kinds import BUDGETS, NODES, PODS, Resource
-from unmoor.model.moment import Moment
+from unmoor.app.narrator import Line, Narrator
+from unmoor.cloud.catalogue import ec2_types
+from unmoor.cloud.simulated import SimulatedCloud
+from unmoor.model import kinds, names
+from unmoor.model.base import JSON, Ref
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
-from unmoor.model.snapshot import View
-from unmoor.policy import drain, pods
-from unmoor.runtime.ports import Api, ApiError, Query
+from unmoor.model.selector import SelectorError, matches
+from unmoor.runtime.controller import Options
+from unmoor.runtime.informer import Informer
+from unmoor.runtime.ports import ApiError
+from unmoor.runtime.store import Store
+from unmoor.runtime.story import Record
+from unmoor.sim.actors.kubelet import RUN_SECONDS
+from unmoor.sim.world import Process, World
 
-T = TypeVar("T")
+UP_LIMIT_S = 600.0
+DRAIN_LIMIT_S = 1800.0
+EMPTY_LIMIT_S = 3600.0
+"""Simulated seconds that the chapters may take before something is said not to hold."""
+LOOK_AGAIN_S = 1.0
+CALM_S = 20.0
+"""Nothing changes for so long: the cluster has come to rest."""
+FIRST = (*manifests.FIRST, "Machine", "Node")
+"""Kinds that make up the cluster; the others run on it."""
+WATCHED = (
+    kinds.NODES,
+    kinds.PODS,
+    kinds.MACHINES,
+    kinds.PROVISIONERS,
+    kinds.BUDGETS,
+    kinds.DISRUPTIONS,
+    kinds.INSTANCES,
+)
 
-NOT_FOUND, TOO_MANY_REQUESTS = 404, 429
-CONCURRENT_MAX = 20
-"""Dry-run evictions in flight at once."""
-PAGE_SIZE = 500
 
+class Check(msgspec.Struct, frozen=True):
+    """One thing that had to hold."""
 
-class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod. ``what``: evicted, held, awaited or stays."""
-
-    pod: str
     what: str
-    why: str
+    held: bool
+    detail: str = ""
 
 
-class Outlook(msgspec.Struct, frozen=True, kw_only=True):
-    """One node."""
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it. Money in US dollars, times in simulated seconds."""
 
-    node: str
-    is_cordoned: bool
-    pods: tuple[Forecast, ...]
-    notes: tuple[str, ...] = ()
+    lines: list[Line]
+    checks: list[Check]
+    usd_per_h_before: float
+    usd_per_h_after: float
+    spent_usd: float
+    unpriced: list[str]
+    evictions: int
+    refusals: int
+    nodes_removed: list[str]
+    lasted_s: float
 
     @property
-    def is_clear(self) -> bool:
-        """No pod would be held as things stand."""
-        return all(one.what != "held" for one in self.pods)
+    def held(self) -> bool:
+        """Everything held."""
+        return all(check.held for check in self.checks)
 
 
-async def rehearse(api: Api, name: str, moment: Moment) -> Outlook:
-    """Look at one node and ask the server. Raises Failure when there is no such node."""
-    node = await find_node(api, name)
-    on_node = await _all(api, PODS, Query(fields=f"spec.nodeName={name}"))
-    budgets = await _all(api, BUDGETS, Query())
-    view = View.of(node, *on_node, *budgets)
-    permits = asyncio.Semaphore(CONCURRENT_MAX)
+class Rehearsal:
+    """One run of a set of manifests. ``chapter`` and ``say`` are told what goes on."""
 
-    async def one(pod: Pod) -> Forecast:
-        async with permits:
-            return await _forecast(api, view, pod, moment)
+    def __init__(
+        self,
+        objects: list[tuple[Ref, JSON]],
+        *,
+        seed: int,
+        say: Callable[[Line], None],
+        chapter: Callable[[str], None],
+    ) -> None:
+        """Build the world; on a virtual loop only."""
+        self._objects = objects
+        self._shapes = {shape.name: shape for shape in ec2_types()}
+        self._world = World(seed, cloud=SimulatedCloud, shapes=self._shapes)
+        self._store = Store()
+        self._narrator = Narrator(self._world.clock, self._shapes, say)
+        self._chapter = chapter
+        self._overrun: list[str] = []
+        self._was_healthy: set[str] = set()
+        self._changed_at = 0.0
 
-    forecasts = await asyncio.gather(*(one(pod) for pod in view.pods_on(name)))
-    return Outlook(
-        node=name,
-        is_cordoned=node.is_cordoned,
-        pods=tuple(forecasts),
-        notes=_shared_budgets(view, view.pods_on(name), moment),
-    )
+    async def play(self) -> Ending:
+        """Play all chapters in virtual time."""
+        async with self._world as world:
+            informer = Informer(world.api, self._store, world.clock, jitter=Random(0).random)
+            self._store.subscribe(self._see)
+            following = asyncio.create_task(informer.run(WATCHED))
+            unmoor = Process(
+                world,
+                Options(cluster=_cluster_of(self._objects), lease=None),
+                observers=[self._hear],
+            )
+            await unmoor.start()
+            try:
+                return await self._chapters()
+            finally:
+                await unmoor.stop()
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)
 
-
-async def find_node(api: Api, name: str) -> Node:
-    """Read one node. Raises Failure when there is none."""
-    try:
-        body = await api.get(NODES.ref(name))
-    except ApiError as error:
-        if error.code != NOT_FOUND:
-            raise
-        raise Failure(f"node/{name}: no such node; `kubectl get nodes` lists them") from None
-    return msgspec.convert(body, Node, strict=False)
-
-
-async def _all(api: Api, resource: Resource[T], query: Query) -> list[T]:
-    found: list[T] = []
-    after = ""
-    while True:
-        page = await api.list(resource, query, limit=PAGE_SIZE, after=after)
-        found += page.items
-        after = page.next
-        if not after:
-            return found
-
-
-async def _forecast(api: Api, view: View, pod: Pod, moment: Moment) -> Forecast:
-    name = f"{pod.namespace}/{pod.name}"
-    place = pods.standing_of(pod, moment.wall, view.settings.cadence.stuck_terminating_s)
-    if not place.is_evicted:
-        return Forecast(pod=name, what="awaited" if place.is_waited_for else "stays", why=place.why)
-    budgets = drain.budgets_over(view, pod)
-    problem = await _refusal(api, pod)
-    if problem is None:
-        return Forecast(pod=name, what="evicted", why=_manner(pod, budgets))
-    if budgets and (len(budgets) > 1 or problem.code == TOO_MANY_REQUESTS):
-        return Forecast(pod=name, what="held", why=drain.about_budgets(pod, budgets))
-    return Forecast(pod=name, what="held", why=f"the server refuses: {problem.message}")
-
-
-async def _refusal(api: Api, pod: Pod) -> ApiError | None:
-    body: JSON = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": pod.name, "namespace": pod.namespace},
-        "deleteOptions": {"dryRun": ["All"], "preconditions": {"uid": pod.uid}},
-    }
-    try:
-        await api.create(
-            PODS.ref(pod.name, pod.namespace), body, subresource="eviction", dry_run=True
+    async def _chapters(self) -> Ending:
+        narrator, bill = self._narrator, self._narrator.bill
+        self._chapter("The cluster comes up")
+        await self._create_namespaces()
+        machines = await self._apply(is_workload=False)
+        is_up = await self._until(lambda: self._are_up(machines), UP_LIMIT_S)
+        await self._apply(is_workload=True)
+        checks = [Check("every machine has a node that is ready for pods", is_up)]
+        await self._rest()
+        before = bill.usd_per_h()
+        checks += await self._drain()
+        checks += await self._empty()
+        checks += self._tidy()
+        return Ending(
+            lines=narrator.lines,
+            checks=checks,
+            usd_per_h_before=round(before, 4),
+            usd_per_h_after=round(bill.usd_per_h(), 4),
+            spent_usd=round(bill.total_usd(narrator.at_s), 4),
+            unpriced=bill.unpriced,
+            evictions=narrator.counts["evictions"],
+            refusals=narrator.counts["refusals"],
+            nodes_removed=sorted(narrator.removed_at),
+            lasted_s=round(narrator.at_s, 1),
         )
-    except ApiError as error:
-        return None if error.code == NOT_FOUND else error
-    return None
+
+    # Chapter 1.
+
+    async def _create_namespaces(self) -> None:
+        present = {ref.name for ref, _ in self._objects if ref.kind == "Namespace"}
+        for name in sorted({ref.namespace for ref, _ in self._objects if ref.namespace} - present):
+            ref = kinds.NAMESPACES.ref(name)
+            if await self._find(ref) is None:
+                body: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+                await self._create(ref, body)
+
+    async def _apply(self, *, is_workload: bool) -> list[str]:
+        """Machines first, so that workloads find them; return the machines' names."""
+        for ref, body in self._objects:
+            if (ref.kind not in FIRST) is is_workload:
+                await self._create(ref, body)
+        return sorted(ref.name for ref, _ in self._objects if ref.kind == "Machine")
+
+    async def _create(self, ref: Ref, body: JSON) -> None:
+        try:
+            await self._world.api.create(ref, body)
+        except ApiError as error:
+            raise Failure(f"{ref} cannot be created: {error.message}") from None
+        self._narrator.tell("you", f"kubectl apply: {ref}")
+
+    def _are_up(self, machines: list[str]) -> bool:
+        found = [self._store.machine(name) for name in machines]
+        return bool(found) and all(m is not None and m.is_initialized for m in found)
+
+    # Chapter 2.
+
+    async def _drain(self) -> list[Check]:
+        self._chapter("A node is deleted")
+        busiest = max(self._ours(), key=lambda n: (len(self._movable(n)), n.name), default=None)
+        if busiest is None or not self._movable(busiest):
+            return [Check("a node of ours carries pods that can move", held=False)]
+        before = self._ready_by_owner()
+        self._narrator.tell("you", f"kubectl delete node {busiest.name}")
+        await self._world.api.delete(kinds.NODES.ref(busiest.name))
+        is_gone = await self._until(lambda: self._store.node(busiest.name) is None, DRAIN_LIMIT_S)
+        is_settled = await self._until(lambda: not self._missing(before), DRAIN_LIMIT_S)
+        missing = ", ".join(self._missing(before))
+        return [
+            Check(f"node {busiest.name} was drained, ended and released", is_gone),
+            Check("every workload has as many ready pods as before", is_settled, missing),
+            Check("no disruption budget was overrun", not self._overrun, "; ".join(self._overrun)),
+        ]
+
+    def _ours(self) -> list[Node]:
+        nodes = self._store.sorted(kinds.NODES)
+        return [n for n in nodes if names.TERMINATION_FINALIZER in n.metadata.finalizers]
+
+    def _movable(self, node: Node) -> list[Pod]:
+        pods = self._store.pods_on(node.name)
+        return [p for p in pods if not (p.is_daemon or p.is_static or p.is_terminal)]
+
+    def _ready_by_owner(self) -> Counter[str]:
+        """Ready pods of each owner that makes new ones."""
+        owners = (
+            f"{owner.kind} {pod.namespace}/{owner.name}"
+            for pod in self._store.sorted(kinds.PODS)
+            if pod.is_ready and not pod.is_deleting and (owner := pod.metadata.controller)
+        )
+        return Counter(owner for owner in owners if not owner.startswith(("DaemonSet", "Job")))
+
+    def _missing(self, before: Counter[str]) -> list[str]:
+        now = self._ready_by_owner()
+        return [
+            f"{owner}: {now[owner]} of {count} ready"
+            for owner, count in sorted(before.items())
+            if now[owner] < count
+        ]
+
+    # Chapter 3.
+
+    async def _empty(self) -> list[Check]:
+        self._chapter("Nodes that fall empty")
+        ttls = {p.name: p.ttl_after_empty_s for p in self._store.sorted(kinds.PROVISIONERS)}
+        if not any(ttl is not None for ttl in ttls.values()):
+            self._narrator.tell("unmoor", "no Provisioner sets ttlSecondsAfterEmpty: all stay")
+            return []
+        is_over = await self._until(self._nothing_more_falls_empty, EMPTY_LIMIT_S)
+        await self._rest()
+        narrator = self._narrator
+        early = [
+            f"{node} after {narrator.asked_at[node] - since:.0f} s"
+            for node, since in sorted(narrator.empty_since.items())
+            if node in narrator.asked_at
+            and narrator.asked_at[node] - since < (ttls.get(narrator.provisioner_of[node]) or 0)
+        ]
+        emptied = sorted(narrator.empty_since)
+        return [
+            Check("every node that fell empty is gone", is_over, ", ".join(emptied)),
+            Check("none of them went before its time", not early, "; ".join(early)),
+        ]
+
+    def _nothing_more_falls_empty(self) -> bool:
+        """No pod will end by itself, no empty node is left, and no command runs."""
+        ending = any(
+            RUN_SECONDS in pod.metadata.annotations and not pod.is_terminal
+            for pod in self._store.sorted(kinds.PODS)
+        )
+        empty = any(machine.is_empty for machine in self._store.sorted(kinds.MACHINES))
+        running = any(not d.phase.is_final for d in self._store.sorted(kinds.DISRUPTIONS))
+        is_calm = self._narrator.at_s - self._changed_at >= CALM_S
+        return is_calm and not (ending or empty or running)
+
+    # Chapter 4.
+
+    def _tidy(self) -> list[Check]:
+        self._chapter("What came of it")
+        store = self._store
+        cordoned = [n.name for n in store.sorted(kinds.NODES) if n.is_cordoned_by_us]
+        known = {machine.provider_id for machine in store.sorted(kinds.MACHINES)}
+        leaked = [
+            instance.name
+            for instance in store.sorted(kinds.INSTANCES)
+            if instance.status.phase in {"Pending", "Running"}
+            and not instance.spec.is_terminating
+            and f"sim:///{instance.spec.zone}/{instance.name}" not in known
+        ]
+        crashes = self._narrator.counts["crashes"]
+        return [
+            Check("no cordon of ours is left", not cordoned, ", ".join(cordoned)),
+            Check("no machine runs without a node", not leaked, ", ".join(leaked)),
+            Check("no step of unmoor crashed", crashes == 0, f"{crashes} crashes" * bool(crashes)),
+        ]
+
+    # Looking and waiting.
+
+    def _see(self, kind: str, old: Any | None, new: Any | None) -> None:
+        self._changed_at = self._narrator.at_s
+        self._narrator.see(old, new)
+        if kind in {"Pod", "PodDisruptionBudget"}:
+            self._watch_budgets()
+
+    def _hear(self, record: Record) -> None:
+        self._narrator.hear(record)
+
+    def _watch_budgets(self) -> None:
+        """Independent of unmoor and of the server: does each budget hold at every moment?"""
+        for budget in self._store.sorted(kinds.BUDGETS):
+            name = f"{budget.namespace}/{budget.name}"
+            needed = budget.status.desired_healthy
+            healthy = sum(
+                self._is_healthy_under(pod, budget.spec.selector)
+                for pod in self._store.sorted(kinds.PODS)
+                if pod.namespace == budget.namespace
+            )
+            if healthy >= needed > 0:
+                self._was_healthy.add(name)
+            elif name in self._was_healthy and healthy < needed:
+                self._overrun.append(f"{name} had {healthy} healthy pods, needs {needed}")
+
+    @staticmethod
+    def _is_healthy_under(pod: Pod, selector: Any) -> bool:
+        try:
+            return pod.is_ready and not pod.is_deleting and matches(selector, pod.metadata.labels)
+        except SelectorError:
+            return False
+
+    async def _until(self, holds: Callable[[], bool], within_s: float) -> bool:
+        ends_at = self._narrator.at_s + within_s
+        while not holds():
+            if self._narrator.at_s >= ends_at:
+                return False
+            await self._world.clock.sleep(LOOK_AGAIN_S)
+        return True
+
+    async def _rest(self) -> None:
+        await self._until(lambda: self._narrator.at_s - self._changed_at >= CALM_S, UP_LIMIT_S)
+
+    async def _find(self, ref: Ref) -> JSON | None:
+        try:
+            return await self._world.api.get(ref)
+        except ApiError:
+            return None
 
 
-def _manner(pod: Pod, budgets: tuple[PodDisruptionBudget, ...]) -> str:
-    parts = [f"grace {pod.grace_s} s"]
-    if tier := drain.TIERS[drain.tier_of(pod)]:
-        parts.append(f"after the others ({tier})")
-    if pod.is_naked:
-        parts.append("nobody makes another one")
-    parts += [f"budget {budget.namespace}/{budget.name}" for budget in budgets]
-    return ", ".join(parts)
-
-
-def _shared_budgets(view: View, on_node: Iterable[Pod], moment: Moment) -> tuple[str, ...]:
-    """Budgets that let fewer pods go at once than this node has under them."""
-    under: dict[tuple[str, str], int] = {}
-    allowed: dict[tuple[str, str], int] = {}
-    limit_s = view.settings.cadence.stuck_terminating_s
-    for pod in on_node:
-        if not pods.standing_of(pod, moment.wall, limit_s).is_evicted:
-            continue
-        for budget in drain.budgets_over(view, pod):
-            under[budget.key] = under.get(budget.key, 0) + 1
-            allowed[budget.key] = budget.status.disruptions_allowed
-    return tuple(
-        f"budget {namespace}/{name} lets {allowed[namespace, name]} pods go at once, and "
-        f"{count} of this node are under it"
-        for (namespace, name), count in sorted(under.items())
-        if count > allowed[namespace, name]
+def _cluster_of(objects: list[tuple[Ref, JSON]]) -> str:
+    """The cluster whose machines these are: what most of them say, "demo" when none says it."""
+    said = Counter(
+        str((body["metadata"].get("annotations") or {}).get(names.MANAGED_BY, ""))
+        for ref, body in objects
+        if ref.kind == "Machine"
     )
+    del said[""]
+    return max(sorted(said), key=said.__getitem__, default="demo")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from unmoor.model.moment import Moment
 
@@ -22,6 +22,8 @@ EPOCH = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 
 ROUNDING_S = 1e-6
 """Sums of times may be off by less than this; nothing waits for so little."""
+Passing: TypeAlias = Callable[[float], object]
+"""Called with each stretch of time that is about to be skipped, in seconds."""
 IDLE_TURNS_MAX = 300_000
 """So many turns of the loop without time passing are a livelock."""
 
@@ -52,9 +54,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     _scheduled: list[asyncio.TimerHandle]
     """The base class's timers, the earliest first."""
 
-    def __init__(self) -> None:
-        """Start at time 0."""
+    def __init__(self, passing: Passing | None = None) -> None:
+        """Start at time 0. ``passing`` may make a jump last, for somebody who looks on."""
         self._virtual_s = 0.0
+        self._passing = passing
         self._idle_turns = 0
         super().__init__(_JumpingSelector(self))
 
@@ -81,6 +84,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             then = self._scheduled[0].when()
             late = self._virtual_s + timeout
             self._virtual_s = then if abs(then - late) < ROUNDING_S else late
+            if self._passing is not None:
+                self._passing(timeout)
             return
         self._idle_turns += 1
         if self._idle_turns > IDLE_TURNS_MAX:
@@ -126,7 +131,7 @@ class VirtualClock:
         await asyncio.sleep(max(delay_s, 0.0))
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
+def run(main: Coroutine[Any, Any, T], *, passing: Passing | None = None) -> T:
     """Run ``main`` to its end in virtual time."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(passing)) as runner:
         return runner.run(main)

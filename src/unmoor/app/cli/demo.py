@@ -1,0 +1,126 @@
+"""``unmoor demo``: see it work, on your own manifests if you like, without any cluster.
+
+Must not: know what happens; ``app.rehearsal`` plays, this shows.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import unmoor
+from unmoor.app.cli.command import Command, Failure, output_option, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from unmoor.app.narrator import Line
+    from unmoor.app.rehearsal import Ending
+
+PACE = 10.0
+"""Simulated seconds in a second, when a person looks on."""
+STYLES = {"you": "bold magenta", "unmoor": "cyan", "cluster": "dim"}
+
+
+@click.command(
+    cls=Command,
+    examples=(
+        "unmoor demo",
+        "unmoor demo ./manifests --pace 10",
+        "unmoor demo -o json | jq .checks",
+    ),
+)
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--seed", default=1, show_default=True, help="Draws the delays of the simulation.")
+@click.option(
+    "--pace",
+    type=click.FloatRange(min=0),
+    default=None,
+    help="Simulated seconds in a second, 0 for as fast as it goes.  "
+    f"[default: {PACE:g} at a terminal, else 0]",
+)
+@output_option
+def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> None:
+    """Bring a folder's manifests up in a simulated cluster and take nodes out of it.
+
+    FOLDER holds Provisioners, Machines, workloads and budgets as YAML; without it, a small shop is
+    played. A node is deleted and drained while its budgets hold, empty nodes go when their time is
+    up, and it ends with what it cost. The exit code is 1 if anything did not hold.
+    """
+    from rich.console import Console  # noqa: PLC0415 - `unmoor --help` must not import these
+
+    from unmoor.app import manifests  # noqa: PLC0415
+    from unmoor.app.rehearsal import Rehearsal  # noqa: PLC0415
+    from unmoor.sim import virtual  # noqa: PLC0415
+
+    console = Console(highlight=False, quiet=output == "json")
+    if pace is None:
+        pace = PACE if console.is_terminal else 0.0
+    objects = manifests.read(folder or _quickstart())
+
+    async def play() -> Ending:
+        return await Rehearsal(
+            objects,
+            seed=seed,
+            say=lambda line: _show(console, line),
+            chapter=lambda title: console.print(f"\n[bold]{title}[/bold]\n"),
+        ).play()
+
+    ending = virtual.run(play(), passing=_waits(pace))
+    if output == "json":
+        from msgspec import to_builtins  # noqa: PLC0415
+
+        print_json({**to_builtins(ending), "held": ending.held})
+    else:
+        _show_ending(console, ending)
+    if not ending.held:
+        broken = "; ".join(check.what for check in ending.checks if not check.held)
+        raise Failure(f"this did not hold: {broken}")
+
+
+def _quickstart() -> Path:
+    """The example that is shipped with the package's source."""
+    package = Path(unmoor.__file__).parent
+    for examples in (package / "examples", package.parents[1] / "examples"):
+        if (examples / "quickstart").is_dir():
+            return examples / "quickstart"
+    raise Failure("the shipped example is missing: name a folder with manifests")
+
+
+def _waits(pace: float) -> Callable[[float], object] | None:
+    """What to do while simulated time passes: nothing, or wait its share of real time."""
+    if pace <= 0:
+        return None
+    never = threading.Event()
+    return lambda seconds: never.wait(seconds / pace)
+
+
+def _show(console: Console, line: Line) -> None:
+    minutes, seconds = divmod(line.at_s, 60)
+    console.print(
+        f"[dim]{minutes:3.0f}:{seconds:04.1f}[/dim]  "
+        f"[{STYLES[line.who]}]{line.who:<8}[/]{line.text}",
+        soft_wrap=True,
+    )
+
+
+def _show_ending(console: Console, ending: Ending) -> None:
+    say = console.print
+    minutes, seconds = divmod(ending.lasted_s, 60)
+    say(f"{len(ending.nodes_removed)} nodes removed: {', '.join(ending.nodes_removed)}")
+    say(f"{ending.evictions} evictions admitted, {ending.refusals} refused by a budget and retried")
+    say(
+        f"the fleet costs {ending.usd_per_h_after:.4f} USD/h, "
+        f"{ending.usd_per_h_before:.4f} USD/h before; "
+        f"these {minutes:.0f} min {seconds:.0f} s cost {ending.spent_usd:.4f} USD"
+    )
+    if ending.unpriced:
+        say(f"without the machines whose price is unknown: {', '.join(ending.unpriced)}")
+    say()
+    for check in ending.checks:
+        mark = "[green]held[/green]  " if check.held else "[red]broken[/red]"
+        say(f"{mark}  {check.what}" + (f" ({check.detail})" if check.detail else ""))

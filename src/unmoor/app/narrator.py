@@ -1,0 +1,207 @@
+"""Tells a rehearsal as a story: one line for each thing that a person would want to know.
+
+It listens to the mirror of the cluster (what happened) and to the records of unmoor's steps (what
+it asked for and was answered), and keeps the few figures that the ending needs.
+
+Must not: act on anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from unmoor.lifecycle.effects import Evict, Terminate
+from unmoor.model.base import Ref
+from unmoor.model.disruption import Disruption
+from unmoor.model.instance import InstanceType
+from unmoor.model.machine import Machine
+from unmoor.model.node import Node
+from unmoor.model.observation import ProblemKind
+from unmoor.model.pod import Pod
+from unmoor.policy.verdict import Reason
+from unmoor.runtime.ports import Clock
+from unmoor.runtime.story import Outcome, Record
+
+SECONDS_PER_HOUR = 3600.0
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One thing that happened. ``at_s``: seconds since the beginning."""
+
+    at_s: float
+    who: str
+    text: str
+
+
+class Bill(msgspec.Struct):
+    """What the machines cost. ``unpriced``: machines whose price nobody knows; never free."""
+
+    started: dict[str, tuple[float, float]] = {}
+    spent_usd: float = 0.0
+    unpriced: list[str] = []
+
+    def start(self, machine: str, at_s: float, usd_per_h: float | None) -> None:
+        """A machine runs from now on."""
+        if machine in self.started:
+            return
+        if usd_per_h is None:
+            self.unpriced.append(machine)
+        self.started[machine] = (at_s, usd_per_h or 0.0)
+
+    def stop(self, machine: str, at_s: float) -> None:
+        """A machine was told to go."""
+        since, usd_per_h = self.started.pop(machine, (at_s, 0.0))
+        self.spent_usd += (at_s - since) * usd_per_h / SECONDS_PER_HOUR
+
+    def usd_per_h(self) -> float:
+        """What all running machines cost in an hour."""
+        return sum(price for _, price in self.started.values())
+
+    def total_usd(self, at_s: float) -> float:
+        """What was spent until now."""
+        running = sum((at_s - since) * price for since, price in self.started.values())
+        return self.spent_usd + running / SECONDS_PER_HOUR
+
+
+class Narrator:
+    """``say`` gets each line. Subscribe ``see`` to a store and ``hear`` to a process."""
+
+    def __init__(
+        self, clock: Clock, shapes: dict[str, InstanceType], say: Callable[[Line], None]
+    ) -> None:
+        """Begin with nothing said. The clock is at 0 when the story begins."""
+        self.lines: list[Line] = []
+        self.bill = Bill()
+        self.counts: Counter[str] = Counter()
+        self.empty_since: dict[str, float] = {}
+        self.asked_at: dict[str, float] = {}
+        """When the deletion of each node was asked for."""
+        self.removed_at: dict[str, float] = {}
+        self.provisioner_of: dict[str, str] = {}
+        self._clock = clock
+        self._shapes = shapes
+        self._say = say
+        self._held: dict[str, str] = {}
+        self._warned: set[tuple[Ref, Reason]] = set()
+
+    @property
+    def at_s(self) -> float:
+        """Seconds since the beginning."""
+        return self._clock.now().mono
+
+    def tell(self, who: str, text: str) -> None:
+        """Say a line."""
+        line = Line(round(self.at_s, 1), who, text)
+        self.lines.append(line)
+        self._say(line)
+
+    # What the cluster shows.
+
+    def see(self, old: Any | None, new: Any | None) -> None:
+        """Something in the cluster changed."""
+        match new or old:
+            case Node():
+                self._node(old, new)
+            case Pod():
+                self._pod(old, new)
+            case Machine():
+                self._machine(old, new)
+            case Disruption():
+                self._disruption(old, new)
+            case _:
+                return
+
+    def _machine(self, old: Machine | None, new: Machine | None) -> None:
+        if new is None:
+            return
+        if new.provider_id and (old is None or not old.provider_id):
+            price = self._price(new)
+            said = "price unknown" if price is None else f"{price:.4f} USD/h"
+            self.bill.start(new.provider_id, self.at_s, price)
+            self.tell("unmoor", f"launched {new.name}: {new.instance_type} in {new.zone}, {said}")
+        if new.is_empty and (old is None or not old.is_empty):
+            self.empty_since[new.node_name] = self.at_s
+            self.provisioner_of[new.node_name] = new.provisioner_name
+            self.tell("unmoor", f"node {new.node_name} is empty; its time begins to run")
+        if old is not None and old.is_empty and not new.is_empty:
+            self.empty_since.pop(new.node_name, None)
+
+    def _node(self, old: Node | None, new: Node | None) -> None:
+        if new is None:
+            if old is not None:
+                self.removed_at[old.name] = self.at_s
+                self.tell("cluster", f"node {old.name} is gone")
+            return
+        if new.is_initialized and (old is None or not old.is_initialized):
+            zone = new.metadata.labels.get("topology.kubernetes.io/zone", "?")
+            self.tell("cluster", f"node {new.name} in {zone} is ready for pods")
+        if new.is_deleting and (old is None or not old.is_deleting):
+            self.asked_at[new.name] = self.at_s
+        if new.is_cordoned and old is not None and not old.is_cordoned:
+            self.tell("unmoor", f"cordoned {new.name}: no new pods go there")
+
+    def _pod(self, old: Pod | None, new: Pod | None) -> None:
+        pod = new or old
+        if pod is None or pod.is_daemon or pod.is_static:
+            return
+        name = f"{pod.namespace}/{pod.name}"
+        if new is None:
+            self.tell("cluster", f"pod {name} is gone from {pod.node_name or 'the queue'}")
+        elif new.is_ready and (old is None or not old.is_ready):
+            self.tell("cluster", f"pod {name} is ready on {new.node_name}")
+        elif new.is_terminal and not new.is_deleting and (old is None or not old.is_terminal):
+            self.tell("cluster", f"pod {name} has finished: {new.status.phase}")
+
+    def _disruption(self, old: Disruption | None, new: Disruption | None) -> None:
+        if new is None or (old is not None and old.phase == new.phase):
+            return
+        nodes = ", ".join(node.name for node in new.spec.nodes)
+        why = f": {new.status.message}" if new.status.message else ""
+        self.tell("unmoor", f"disruption {new.name} ({nodes}) is {new.phase}{why}")
+
+    def _price(self, machine: Machine) -> float | None:
+        shape = self._shapes.get(machine.instance_type)
+        for offering in shape.offerings if shape is not None else ():
+            if (offering.zone, offering.capacity_type) == (machine.zone, machine.capacity_type):
+                return offering.price_usd_per_h
+        return None
+
+    # What unmoor asked for.
+
+    def hear(self, record: Record) -> None:
+        """Unmoor has taken a step."""
+        if record.crash:
+            self.counts["crashes"] += 1
+            self.tell("unmoor", f"a step of {record.reconciler} crashed: {record.crash}")
+        for verdict in record.step.verdicts:
+            if verdict.is_warning and (verdict.subject, verdict.reason) not in self._warned:
+                self._warned.add((verdict.subject, verdict.reason))
+                self.tell("unmoor", verdict.message)
+        for outcome in record.outcomes:
+            self._outcome(outcome)
+
+    def _outcome(self, outcome: Outcome) -> None:
+        match outcome.effect:
+            case Evict(ref=ref):
+                self._eviction(f"{ref.namespace}/{ref.name}", outcome)
+            case Terminate(provider_id=provider_id) if outcome.problem is None:
+                if provider_id in self.bill.started:
+                    self.bill.stop(provider_id, self.at_s)
+                    self.tell("unmoor", f"told the cloud to end {provider_id}")
+            case _:
+                return
+
+    def _eviction(self, pod: str, outcome: Outcome) -> None:
+        if outcome.problem is None:
+            self.counts["evictions"] += 1
+            self._held.pop(pod, None)
+            self.tell("unmoor", f"asked {pod} to go: the server admits it")
+        elif outcome.problem.kind is ProblemKind.TOO_MANY_REQUESTS:
+            self.counts["refusals"] += 1
+            if pod not in self._held:
+                self.tell("unmoor", f"asked {pod} to go: its budget says not yet")
+            self._held[pod] = outcome.problem.message
