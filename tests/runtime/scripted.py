@@ -29,8 +29,15 @@ from unmoor.runtime.ports import (
     Unreachable,
     WatchEvent,
 )
+from unmoor.sim.virtual import VirtualLoop
 
 STAMP = "2026-01-05T08:00:00Z"
+
+
+async def passes(delay_s: float) -> None:
+    """Let virtual time pass, and only virtual time."""
+    assert isinstance(asyncio.get_running_loop(), VirtualLoop)
+    await asyncio.sleep(delay_s)
 
 
 class Lost(msgspec.Struct, frozen=True):

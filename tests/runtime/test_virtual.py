@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.runtime.scripted import passes
 from unmoor.sim.virtual import EPOCH, Deadlock, Livelock, VirtualClock, run
 
 DAY_S = 86_400.0
@@ -53,7 +54,7 @@ def test_what_is_due_at_once_happens_in_the_order_of_asking() -> None:
 
 def test_a_deadlock_names_who_waits_and_where() -> None:
     async def starve() -> None:
-        await asyncio.sleep(5)
+        await passes(5)
         await asyncio.Event().wait()
 
     async def main() -> None:
@@ -66,7 +67,7 @@ def test_a_deadlock_names_who_waits_and_where() -> None:
 
 def test_standing_time_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     async def main() -> None:
-        await asyncio.sleep(3)
+        await passes(3)
         loop = asyncio.get_running_loop()
 
         def again() -> None:
@@ -94,8 +95,8 @@ def test_a_clock_may_be_off_on_the_wall_only() -> None:
     async def main() -> None:
         clock = VirtualClock()
         clock.skew_s = 90.0
-        await clock.sleep(10)
-        await clock.sleep(-5)
+        for delay_s in (10, -5):
+            await clock.sleep(delay_s)
 
         assert clock.now().mono == 10
         assert (clock.now().wall - EPOCH).total_seconds() == 100
