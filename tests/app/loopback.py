@@ -27,6 +27,7 @@ from unmoor.sim.actors.actor import Actor, Stage
 from unmoor.sim.actors.budgets import Budgets
 from unmoor.sim.actors.deployments import Deployments, ReplicaSets
 from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays, hollow_label
+from unmoor.sim.actors.machines import MachineDelays, Machines
 from unmoor.sim.actors.nodelife import NodeLife
 from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.apiserver.server import Server
@@ -55,6 +56,9 @@ class Cluster:
         """Kinds that are not served."""
         self.refused: set[tuple[str, str]] = set()
         """(method, kind) that are forbidden."""
+        self.hung: set[str] = set()
+        """Kinds that are not answered about any more, and how many wait."""
+        self.waiting = 0
 
     def check(self, method: str, resource: Resource[Any]) -> None:
         if resource.kind in self.missing:
@@ -66,6 +70,24 @@ class Cluster:
         labels = {**hollow_label(), names.INSTANCE_TYPE: "m5.large"}
         body: dict[str, Any] = {"metadata": {"name": name, "labels": labels}}
         await self.api.create(Ref("Node", name), body)
+
+    async def machine(self, name: str, *, cluster_name: str) -> None:
+        """A Machine of the Provisioner "default", which is created first if need be."""
+        if ("", "default") not in self.server.store.tables["Provisioner"].objects:
+            spec: dict[str, Any] = {"providerRef": {"name": "any"}}
+            provisioner = {"metadata": {"name": "default"}, "spec": spec}
+            await self.api.create(Ref("Provisioner", "default"), provisioner)
+        types = {"key": names.INSTANCE_TYPE, "operator": "In", "values": ["m5.large"]}
+        meta = {
+            "name": name,
+            "labels": {names.PROVISIONER_NAME: "default"},
+            "annotations": {names.MANAGED_BY: cluster_name},
+        }
+        body = {
+            "metadata": meta,
+            "spec": {"machineTemplateRef": {"name": "any"}, "requirements": [types]},
+        }
+        await self.api.create(Ref("Machine", name), body)
 
     async def deployment(self, name: str, replicas: int, available: int | None = None) -> None:
         labels = {"app": name}
@@ -113,6 +135,7 @@ async def cluster(directory: Path) -> AsyncIterator[Cluster]:
     stage = Stage(built.api, built.clock, Random(0))
     cast: Sequence[Actor] = (
         HollowKubelets(stage, {shape.name: shape for shape in ec2_types()}, QUICK),
+        Machines(stage, MachineDelays(launch_s=(0.1, 0.1), shut_down_s=(0.1, 0.1))),
         NodeLife(stage),
         Scheduler(stage),
         ReplicaSets(stage),
@@ -151,6 +174,9 @@ def _kubeconfig(url: str) -> dict[str, Any]:
 
 async def _answer(built: Cluster, request: web.Request) -> web.StreamResponse:
     resource, ref, subresource = _parsed(request.path)
+    if resource.kind in built.hung:
+        built.waiting += 1
+        await asyncio.Event().wait()
     try:
         built.check(request.method, resource)
         if request.query.get("watch") == "true":

@@ -24,8 +24,8 @@ from unmoor.app.cli.command import (
 
 if TYPE_CHECKING:
     from unmoor.app.draining import Drained, Draining
-    from unmoor.app.progress import Show
     from unmoor.app.forecast import Outlook
+    from unmoor.app.progress import Show
     from unmoor.kube.client import KubeApi
     from unmoor.runtime.ports import Clock
 
