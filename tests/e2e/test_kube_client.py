@@ -14,7 +14,6 @@ from tests import controlplane
 from tests.controlplane import ControlPlane, eventually
 from unmoor.kube import config
 from unmoor.kube.client import ClientSettings, KubeApi
-from unmoor.kube.events import EventRecorder
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import JSON, Object
 from unmoor.model.crds import all_crds
@@ -40,6 +39,7 @@ from unmoor.runtime.ports import (
     Query,
     Unreachable,
 )
+from unmoor.runtime.recorder import EventRecorder
 
 pytestmark = pytest.mark.e2e
 

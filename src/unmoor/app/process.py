@@ -21,7 +21,6 @@ from unmoor.app.metrics import Metrics
 from unmoor.app.web import Answers, Bound, serving
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.host.systemd import Notifier
-from unmoor.kube.events import EventRecorder
 from unmoor.model import kinds, settings
 from unmoor.model.kinds import Resource
 from unmoor.model.settings import Settings
@@ -31,6 +30,7 @@ from unmoor.runtime.executor import ThreadExecutor
 from unmoor.runtime.leader import LeaseTimes
 from unmoor.runtime.ports import Api, ApiError, Clock, Cloud
 from unmoor.runtime.reconcilers import RECONCILERS
+from unmoor.runtime.recorder import EventRecorder
 
 NEEDED: tuple[Resource[Any], ...] = (kinds.PROVISIONERS, kinds.MACHINES, kinds.DISRUPTIONS)
 """What ``unmoor crds`` prints and no API server has by itself."""

@@ -26,11 +26,11 @@ from unmoor.kube import tls
 from unmoor.kube.access import Config
 from unmoor.kube.answer import error_of, error_of_status
 from unmoor.kube.auth import AuthError, credentials
-from unmoor.kube.bucket import TokenBucket
 from unmoor.kube.codec import Malformed, ServerSaid, codec_of, decode_object
 from unmoor.kube.lines import Lines, LineTooLong
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS, Resource
+from unmoor.runtime.bucket import TokenBucket
 from unmoor.runtime.ports import (
     ALL,
     Clock,

@@ -160,7 +160,7 @@ class _Session:
 
     async def _one(self, api: KubeApi, clock: Clock, name: str, show: Show) -> Drained:
         from unmoor.app.draining import Draining, Ports  # noqa: PLC0415
-        from unmoor.kube.events import EventRecorder  # noqa: PLC0415
+        from unmoor.runtime.recorder import EventRecorder  # noqa: PLC0415
 
         recorder = EventRecorder(api, clock, component="unmoor-drain")
         sending = asyncio.create_task(recorder.run())

@@ -21,11 +21,11 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import structlog
 
-from unmoor.kube.bucket import TokenBucket
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import EVENTS, KINDS
 from unmoor.model.moment import rfc3339
+from unmoor.runtime.bucket import TokenBucket
 from unmoor.runtime.ports import Api, ApiError, Clock, PortError
 
 CLUSTER_SCOPED_NAMESPACE = "default"

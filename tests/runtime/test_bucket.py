@@ -1,6 +1,6 @@
 """How fast is fast: a burst, then a rate."""
 
-from unmoor.kube.bucket import TokenBucket
+from unmoor.runtime.bucket import TokenBucket
 
 
 def test_a_burst_is_free_and_then_each_waits_its_turn() -> None:

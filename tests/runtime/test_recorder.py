@@ -9,10 +9,10 @@ from aiohttp import web
 
 from tests.kube.server import START, ManualClock, Server, cuts, refuses, says, status
 from unmoor.kube.client import KubeApi
-from unmoor.kube.events import EventLimits, EventRecorder
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import Ref
 from unmoor.model.kinds import MACHINES, NODES, PODS
+from unmoor.runtime.recorder import EventLimits, EventRecorder
 
 NODE = NODES.ref("a", uid="u-a")
 MINUTE = timedelta(minutes=1)
