@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -43,6 +43,24 @@ _HOW = {
 }
 
 
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+class Asked(NamedTuple):
+    """A request as RBAC looks at it."""
+
+    verb: str
+    group: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def is_simulated(self) -> bool:
+        """Only the simulated cloud asks for it."""
+        return self.group == "sim.unmoor.dev" or self.namespace == "kube-system"
+
+
 class Cluster:
     """A server, its address in a kubeconfig, and the API port to it for tests."""
 
@@ -59,6 +77,8 @@ class Cluster:
         self.hung: set[str] = set()
         """Kinds that are not answered about any more, and how many wait."""
         self.waiting = 0
+        self.asked: set[Asked] = set()
+        """Every request, as RBAC would look at it."""
 
     def check(self, method: str, resource: Resource[Any]) -> None:
         if resource.kind in self.missing:
@@ -174,6 +194,7 @@ def _kubeconfig(url: str) -> dict[str, Any]:
 
 async def _answer(built: Cluster, request: web.Request) -> web.StreamResponse:
     resource, ref, subresource = _parsed(request.path)
+    built.asked.add(_asked(request, resource, ref, subresource))
     if resource.kind in built.hung:
         built.waiting += 1
         await asyncio.Event().wait()
@@ -185,6 +206,17 @@ async def _answer(built: Cluster, request: web.Request) -> web.StreamResponse:
     except ApiError as error:
         told = {"reason": error.reason, "message": error.message, "code": error.code}
         return web.json_response({"kind": "Status", **told, **error.status}, status=error.code)
+
+
+def _asked(request: web.Request, resource: Resource[Any], ref: Ref, subresource: str) -> Asked:
+    verb = _VERBS.get(request.method, "")
+    if not verb:
+        verb = "watch" if request.query.get("watch") else "get" if ref.name else "list"
+    what = f"{resource.plural}/{subresource}" if subresource else resource.plural
+    # A list or watch of one name counts as asking for that name.
+    field, _, name = request.query.get("fieldSelector", "").partition("=")
+    named = ref.name or (name if field == "metadata.name" else "")
+    return Asked(verb, resource.group, what, ref.namespace, named)
 
 
 def _parsed(path: str) -> tuple[Resource[Any], Ref, str]:
