@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.kube.server import (
-    IMPATIENT,
     ManualClock,
     Seen,
     Server,
@@ -287,7 +286,7 @@ async def test_the_wait_for_our_turn_is_not_the_servers_fault() -> None:
 async def test_a_client_is_usable_again_after_close() -> None:
     async with Server() as server:
         server.otherwise = says(200, node("a"))
-        api = server.api(settings=IMPATIENT)
+        api = server.api()
         for _ in range(2):
             await api.get(NODES.ref("a"))
             await api.close()

@@ -20,7 +20,7 @@ from tests.kube.server import (
     sends,
     status,
 )
-from unmoor.kube.client import KubeApi
+from unmoor.kube.client import ClientSettings, KubeApi
 from unmoor.model.kinds import NODES, PODS
 from unmoor.runtime.ports import ApiError, PortError, Unreachable
 
@@ -39,8 +39,10 @@ VERBS: dict[str, Any] = {
 }
 
 
-async def failure(verb: str, *answers: Handler) -> PortError:
-    async with Server(*answers) as server, server.api(settings=IMPATIENT) as api:
+async def failure(
+    verb: str, *answers: Handler, settings: ClientSettings = ClientSettings()
+) -> PortError:
+    async with Server(*answers) as server, server.api(settings=settings) as api:
         with pytest.raises(PortError) as failed:
             await VERBS[verb](api)
     return failed.value
@@ -200,7 +202,9 @@ CANNOT_BE_READ: dict[str, Handler] = {
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "watch"])
 async def test_without_an_answer_nobody_knows(verb: str, case: str) -> None:
     # aiohttp repeats a GET, PUT or DELETE once when a used connection turns out to be closed.
-    error = await failure(verb, CANNOT_BE_READ[case], CANNOT_BE_READ[case])
+    answer = CANNOT_BE_READ[case]
+
+    error = await failure(verb, answer, answer, settings=IMPATIENT)
 
     assert isinstance(error, Unreachable)
     assert str(error).startswith(("GET /", "POST /", "PUT /", "PATCH /", "DELETE /"))

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.kube.kubeconfigs import kubeconfig, load_file, write
-from tests.kube.server import IMPATIENT, ManualClock, Server, node, says
+from tests.kube.server import ManualClock, Server, event, node, says, sends
 from unmoor.kube.access import Config, ConfigError
 from unmoor.kube.auth import Secret
 from unmoor.kube.client import KubeApi
@@ -91,7 +91,7 @@ def server_of(tmp_path: Path, identity: Identity, *, wants_client: bool = False)
 
 
 async def ask(server: Server, **config: Any) -> dict[str, Any]:
-    async with server.api(settings=IMPATIENT, **config) as api:
+    async with server.api(**config) as api:
         return await api.get(NODES.ref("a"))
 
 
@@ -189,3 +189,22 @@ def test_what_is_no_certificate_is_refused_at_once(fields: dict[str, Any], probl
         KubeApi(config, clock=ManualClock(), random=Random(1))
 
     assert "BEGIN PRIVATE" not in str(refused.value)
+
+
+async def test_a_watch_that_is_left_leaves_no_connection_behind(tmp_path: Path) -> None:
+    async with server_of(tmp_path, SERVER) as server:
+        server.otherwise = sends(event("ADDED", node("a")), then="hang")
+        api = server.api(authority=OURS.certificate)
+        events = api.watch(NODES, since="1")
+        await anext(events)
+        assert api._session is not None
+        assert api._session.connector is not None
+        (connection,) = api._session.connector._acquired
+        assert connection.transport is not None
+        plug = connection.transport.get_extra_info("socket")
+
+        await events.aclose()
+        await api.close()
+
+        # A polite TLS good-bye would keep it open for as long as the other side is silent.
+        assert plug.fileno() == -1

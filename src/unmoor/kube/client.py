@@ -28,6 +28,7 @@ from unmoor.kube.answer import error_of, error_of_status
 from unmoor.kube.auth import AuthError, credentials
 from unmoor.kube.codec import Malformed, ServerSaid, codec_of, decode_object
 from unmoor.kube.lines import Lines, LineTooLong
+from unmoor.kube.request import PATCH_TYPES, Request, delete_options, path, selection, writing
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS, Resource
 from unmoor.runtime.bucket import TokenBucket
@@ -44,19 +45,11 @@ from unmoor.runtime.ports import (
 
 T = TypeVar("T")
 
-FIELD_MANAGER = "unmoor"
-"""Our name in ``managedFields``."""
 ERROR_BODY_LIMIT_BYTES = 2**20
 """What is read of an answer that says no."""
 KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_PROBES = 30, 10, 3
 """A watch may be silent for minutes; the kernel notices within one when the other side is gone."""
 
-_PATCH_TYPES: dict[PatchType, str] = {
-    "merge": "application/merge-patch+json",
-    "strategic": "application/strategic-merge-patch+json",
-    "json": "application/json-patch+json",
-    "apply": "application/apply-patch+yaml",
-}
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ssl.SSLError)
 
 
@@ -73,17 +66,6 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     connections_max: int = 256
     watch_s: float = 300.0
     watch_grace_s: float = 30.0
-
-
-class _Request(msgspec.Struct, frozen=True, kw_only=True):
-    method: str
-    path: str
-    query: dict[str, str] = {}
-    body: bytes | None = None
-    content_type: str = "application/json"
-
-    def __str__(self) -> str:
-        return f"{self.method} {self.path}"
 
 
 class KubeApi:
@@ -124,6 +106,7 @@ class KubeApi:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            await asyncio.sleep(0)  # sockets that were hung up close in the loop's next turn
 
     # ----------------------------------------------------------------------------------- reading
 
@@ -131,12 +114,12 @@ class KubeApi:
         self, resource: Resource[T], query: Query = ALL, *, limit: int = 0, after: str = ""
     ) -> Page[T]:
         """One page; an object that does not decode is in ``broken``."""
-        parameters = _selection(query)
+        parameters = selection(query)
         if limit:
             parameters["limit"] = str(limit)
         if after:
             parameters["continue"] = after
-        request = _Request(method="GET", path=resource.path(query.namespace), query=parameters)
+        request = Request(method="GET", path=resource.path(query.namespace), query=parameters)
         body = await self._send(request)
         try:
             return codec_of(resource).page(body)
@@ -148,13 +131,13 @@ class KubeApi:
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """Changes after ``since``, until the server ends it."""
         watch_s = self._settings.watch_s * (1.0 + self._random.random())
-        parameters = _selection(query) | {
+        parameters = selection(query) | {
             "watch": "true",
             "allowWatchBookmarks": "true",
             "resourceVersion": since,
             "timeoutSeconds": str(max(int(watch_s), 1)),
         }
-        request = _Request(method="GET", path=resource.path(query.namespace), query=parameters)
+        request = Request(method="GET", path=resource.path(query.namespace), query=parameters)
         codec = codec_of(resource)
         total_s = watch_s + self._settings.watch_grace_s
         try:
@@ -171,7 +154,7 @@ class KubeApi:
 
     async def get(self, ref: Ref) -> JSON:
         """One object as it is now."""
-        return await self._json(_Request(method="GET", path=_path(ref)))
+        return await self._json(Request(method="GET", path=path(ref)))
 
     # ----------------------------------------------------------------------------------- writing
 
@@ -182,10 +165,10 @@ class KubeApi:
         resource = KINDS[ref.kind]
         name = ref.name if subresource else ""
         return await self._json(
-            _Request(
+            Request(
                 method="POST",
                 path=resource.path(ref.namespace, name, subresource),
-                query=_writing(dry_run=dry_run),
+                query=writing(dry_run=dry_run),
                 body=msgspec.json.encode(body),
             )
         )
@@ -193,10 +176,10 @@ class KubeApi:
     async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
         """PUT the whole object."""
         return await self._json(
-            _Request(
+            Request(
                 method="PUT",
-                path=_path(ref, subresource),
-                query=_writing(),
+                path=path(ref, subresource),
+                query=writing(),
                 body=msgspec.json.encode(body),
             )
         )
@@ -211,39 +194,39 @@ class KubeApi:
         dry_run: bool = False,
     ) -> JSON:
         """PATCH; an apply takes fields over from other managers, as controllers should."""
-        query = _writing(dry_run=dry_run)
+        query = writing(dry_run=dry_run)
         if how == "apply":
             query["force"] = "true"
         return await self._json(
-            _Request(
+            Request(
                 method="PATCH",
-                path=_path(ref, subresource),
+                path=path(ref, subresource),
                 query=query,
                 body=msgspec.json.encode(body),
-                content_type=_PATCH_TYPES[how],
+                content_type=PATCH_TYPES[how],
             )
         )
 
     async def delete(self, ref: Ref, options: DeleteOptions = DeleteOptions()) -> JSON:
         """DELETE with preconditions."""
         return await self._json(
-            _Request(
+            Request(
                 method="DELETE",
-                path=_path(ref),
-                body=msgspec.json.encode(_delete_options(options)),
+                path=path(ref),
+                body=msgspec.json.encode(delete_options(options)),
             )
         )
 
     # --------------------------------------------------------------------------------- mechanics
 
-    async def _json(self, request: _Request) -> JSON:
+    async def _json(self, request: Request) -> JSON:
         body = await self._send(request)
         try:
             return decode_object(body)
         except Malformed as error:
             raise Unreachable(f"{request}: {error}") from None
 
-    async def _send(self, request: _Request) -> bytes:
+    async def _send(self, request: Request) -> bytes:
         try:
             async with self._answered(request, total_s=self._settings.timeout_s) as response:
                 return await response.read()
@@ -252,14 +235,14 @@ class KubeApi:
 
     @asynccontextmanager
     async def _answered(
-        self, request: _Request, *, total_s: float
+        self, request: Request, *, total_s: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A successful answer, its body not read yet; reading may take ``total_s`` in all."""
         header = await self._header(request)
         response = await self._start(request, header, total_s)
         try:
             if response.status == 401 and await self._renew(request, header):  # noqa: PLR2004
-                response.close()
+                _hang_up(response)
                 response = await self._start(request, await self._header(request), total_s)
             if not response.ok or response.status >= 300:  # noqa: PLR2004
                 body = await _beginning(response)
@@ -267,14 +250,9 @@ class KubeApi:
                 raise error_of(response.status, response.headers, body, now)
             yield response
         finally:
-            if response.content.at_eof():
-                response.release()
-            else:  # the rest is not worth reading
-                response.close()
+            _hang_up(response)
 
-    async def _start(
-        self, request: _Request, header: str, total_s: float
-    ) -> aiohttp.ClientResponse:
+    async def _start(self, request: Request, header: str, total_s: float) -> aiohttp.ClientResponse:
         wait_s = self._bucket.reserve(self._clock.now().mono)
         if wait_s:
             await self._clock.sleep(wait_s)
@@ -312,51 +290,20 @@ class KubeApi:
             )
         return self._session
 
-    async def _header(self, request: _Request) -> str:
+    async def _header(self, request: Request) -> str:
         try:
             return await self._credentials.header()
         except AuthError as error:
             raise Unreachable(f"{request}: {error}") from None
 
-    async def _renew(self, request: _Request, rejected: str) -> bool:
+    async def _renew(self, request: Request, rejected: str) -> bool:
         try:
             return await self._credentials.renew(rejected)
         except AuthError as error:
             raise Unreachable(f"{request}: {error}") from None
 
 
-def _path(ref: Ref, subresource: str = "") -> str:
-    return KINDS[ref.kind].path(ref.namespace, ref.name, subresource)
-
-
-def _selection(query: Query) -> dict[str, str]:
-    parameters = {}
-    if query.labels:
-        parameters["labelSelector"] = query.labels
-    if query.fields:
-        parameters["fieldSelector"] = query.fields
-    return parameters
-
-
-def _writing(*, dry_run: bool = False) -> dict[str, str]:
-    return {"fieldManager": FIELD_MANAGER} | ({"dryRun": "All"} if dry_run else {})
-
-
-def _delete_options(options: DeleteOptions) -> JSON:
-    body: JSON = {"apiVersion": "v1", "kind": "DeleteOptions"}
-    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
-    if set_ones := {field: value for field, value in preconditions.items() if value}:
-        body["preconditions"] = set_ones
-    if options.grace_s is not None:
-        body["gracePeriodSeconds"] = options.grace_s
-    if options.propagation:
-        body["propagationPolicy"] = options.propagation
-    if options.dry_run:
-        body["dryRun"] = ["All"]
-    return body
-
-
-def _unreachable(request: _Request, error: Exception) -> Unreachable:
+def _unreachable(request: Request, error: Exception) -> Unreachable:
     return Unreachable(f"{request}: {type(error).__name__}: {error}".removesuffix(": "))
 
 
@@ -377,6 +324,16 @@ async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
             yield line
     if rest := lines.rest():
         yield rest
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """Give the connection back, or cut it when there is more on it that nobody will read."""
+    if not response.content.at_eof():
+        connection = response.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()  # a polite TLS good-bye waits for the other side
+        response.close()
+    response.release()
 
 
 def _probe_often(response: aiohttp.ClientResponse) -> None:
