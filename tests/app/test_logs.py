@@ -165,6 +165,16 @@ def test_a_verdict_is_told_once_until_it_changes_or_a_day_has_passed(stream: io.
     assert {line["message"] for line in lines(stream)} == {"waiting"}
 
 
+def test_several_verdicts_of_one_reason_do_not_push_each_other_out(stream: io.StringIO) -> None:
+    observer = LogObserver()
+
+    for at_s in range(3):
+        observer(record(at_s=at_s, verdicts=(waiting("pod a is held"), waiting("pod b is held"))))
+    observer(record(at_s=4, verdicts=(waiting("pod b is held"),)))
+
+    assert [line["because"] for line in lines(stream)] == ["pod a is held", "pod b is held"]
+
+
 def test_warnings_and_decisions_are_louder_than_waiting(stream: io.StringIO) -> None:
     observer = LogObserver()
 

@@ -95,7 +95,7 @@ class LogObserver:
         """Write through structlog as it is configured."""
         self.story: Story | None = None
         self._log = structlog.get_logger()
-        self._told: OrderedDict[tuple[object, ...], tuple[str, float]] = OrderedDict()
+        self._told: OrderedDict[tuple[object, ...], dict[str, float]] = OrderedDict()
 
     def __call__(self, record: Record) -> None:
         """Write what one step did, met and said."""
@@ -107,9 +107,8 @@ class LogObserver:
             if line is not None:
                 level, message, fields = line
                 self._write(level, message, {**fields, "controller": record.reconciler})
-        for verdict in record.step.verdicts:
-            if self._is_news(verdict, record.moment.mono):
-                self._write(*said_by(verdict), record.reconciler)
+        for verdict in self._news(record):
+            self._write(*said_by(verdict), record.reconciler)
 
     def report(self, resource: Resource[Any], problem: str) -> None:
         """Write what an informer met: an object that cannot be used, or a broken watch."""
@@ -132,16 +131,24 @@ class LogObserver:
             story=tell(past),
         )
 
-    def _is_news(self, verdict: Verdict, now_s: float) -> bool:
-        about = (verdict.subject, verdict.method, verdict.reason)
-        words, told_s = self._told.get(about, ("", 0.0))
-        if words == verdict.message and now_s - told_s < SAME_AGAIN_S:
-            return False
-        self._told[about] = (verdict.message, now_s)
-        self._told.move_to_end(about)
-        if len(self._told) > TOLD_MAX:
+    def _news(self, record: Record) -> list[Verdict]:
+        """The verdicts that the step before did not give in the same words, or a day ago."""
+        now_s = record.moment.mono
+        news: list[Verdict] = []
+        given: dict[tuple[object, ...], dict[str, float]] = {}
+        for verdict in record.step.verdicts:
+            about = (record.reconciler, verdict.subject, verdict.method, verdict.reason)
+            told_s = self._told.get(about, {}).get(verdict.message)
+            if told_s is None or now_s - told_s >= SAME_AGAIN_S:
+                told_s = now_s
+                news.append(verdict)
+            given.setdefault(about, {})[verdict.message] = told_s
+        for about, words in given.items():
+            self._told[about] = words
+            self._told.move_to_end(about)
+        while len(self._told) > TOLD_MAX:
             self._told.popitem(last=False)
-        return True
+        return news
 
 
 def said_by(verdict: Verdict) -> Line:
