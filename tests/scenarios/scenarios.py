@@ -52,7 +52,7 @@ async def delete_by_label(stage: Stage) -> None:
     """``kubectl delete nodes -l karpenter.sh/provisioner-name=x`` (001:42-47)."""
     field = await stage.field("by-label")
     nodes = await stage.nodes_up(field, "label-1", "label-2", "label-3")
-    for one in await stage.list(kinds.NODES, labels=f"{names.PROVISIONER_NAME}={field}"):
+    for one in await stage.listed(kinds.NODES, labels=f"{names.PROVISIONER_NAME}={field}"):
         await stage.delete(node(one.name))
 
     await stage.gone(*(node(name) for name in nodes))
@@ -121,7 +121,7 @@ async def emptiness(stage: Stage) -> None:
     async def finished() -> bool:
         done = [
             d
-            for d in await stage.list(kinds.DISRUPTIONS)
+            for d in await stage.listed(kinds.DISRUPTIONS)
             if any(n.name == empty for n in d.spec.nodes)
         ]
         return [d.phase for d in done] == [DisruptionPhase.SUCCEEDED]

@@ -65,7 +65,7 @@ class Stage:
                 return None
             raise
 
-    async def list(self, resource: Resource[T], namespace: str = "", labels: str = "") -> list[T]:
+    async def listed(self, resource: Resource[T], namespace: str = "", labels: str = "") -> list[T]:
         """Objects of a kind."""
         page = await self.api.list(resource, Query(namespace=namespace, labels=labels))
         return list(page.items)
@@ -126,7 +126,7 @@ class Stage:
 
     async def machine(self, name: str) -> Machine | None:
         """One machine."""
-        found = [m for m in await self.list(kinds.MACHINES) if m.name == name]
+        found = [m for m in await self.listed(kinds.MACHINES) if m.name == name]
         return found[0] if found else None
 
     async def node(self, name: str) -> Node | None:
@@ -136,7 +136,7 @@ class Stage:
 
     async def pods(self, namespace: str, app: str = "") -> list[Pod]:
         """The pods of a scenario, or of one application in it."""
-        return await self.list(kinds.PODS, namespace, f"app={app}" if app else "")
+        return await self.listed(kinds.PODS, namespace, f"app={app}" if app else "")
 
     async def ready(self, namespace: str, app: str, count: int) -> list[Pod]:
         """Wait until an application has this many ready pods that are not going."""
@@ -171,5 +171,5 @@ class Stage:
 
     async def events(self, reason: str, about: str) -> list[str]:
         """The messages of the events about an object with this reason."""
-        found = await self.list(kinds.EVENTS)
+        found = await self.listed(kinds.EVENTS)
         return [e.message for e in found if e.reason == reason and e.involved_object.name == about]
