@@ -189,11 +189,11 @@ def _evicting(
     cut = _cut_short(order, plan, moment)
     held = eviction.held_back(view, node, plan, order.method)
     verdicts = (
+        _left(node, order, plan),
+        *_deadline_problem(node, order),
         *(verdict for _, verdict in cut),
         *held,
         *_stuck(node, order, plan),
-        _left(node, order, plan),
-        *_deadline_problem(node, order),
     )
     told = [verdict for verdict in verdicts if verdict.event][: TOLD_PODS_MAX + NAMED_PODS_MAX]
     step = Step(

@@ -1,0 +1,109 @@
+"""Which keys a change concerns: exactly those whose step could come out differently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.builders import disruption, machine, node, pod, provisioner
+from unmoor.model.base import Object, ObjectMeta
+from unmoor.model.cluster import ConfigMap, Lease
+from unmoor.model.kinds import KIND_OF
+from unmoor.model.snapshot import View
+from unmoor.model.storage import VolumeAttachment, VolumeAttachmentSpec
+from unmoor.runtime.reconciler import ONE
+from unmoor.runtime.reconcilers import RECONCILERS
+
+DELETED = node(deleted_at=builders.NOW)
+CONFIG = ConfigMap(metadata=ObjectMeta(name="karpenter-global-settings", namespace="karpenter"))
+ATTACHED = VolumeAttachment(spec=VolumeAttachmentSpec(node_name="a"))
+
+
+def lease(**meta: Any) -> Lease:
+    return Lease(metadata=ObjectMeta(name="a", **meta))
+
+
+def woken(view: View, old: Object | None, new: Object | None) -> dict[str, list[Any]]:
+    either = new if new is not None else old
+    assert either is not None
+    kind = KIND_OF[type(either)]
+    keys: dict[str, set[Any]] = {}
+    for row in RECONCILERS:
+        for wake in row.wakes:
+            if wake.kind == kind:
+                keys.setdefault(row.name, set()).update(wake.keys(view, old, new))
+    return {name: sorted(found) for name, found in keys.items() if found}
+
+
+@pytest.mark.parametrize(
+    ("there", "old", "new", "expected"),
+    [
+        ([node()], None, node(), {}),
+        (
+            [node(), machine()],
+            node(),
+            node(),
+            {"machine": ["m-a"], "disruption-conditions": ["m-a"]},
+        ),
+        ([DELETED], node(), DELETED, {"termination": ["a"]}),
+        ([], node(), None, {"leases": ["a"]}),
+        ([], None, node(disruption="x"), {"deprovisioning": [ONE]}),
+        ([], node(disruption="x"), node(), {"deprovisioning": [ONE]}),
+        ([node(), machine()], None, pod(), {"disruption-conditions": ["m-a"]}),
+        ([DELETED], None, pod(), {"termination": ["a"]}),
+        ([DELETED], pod(), None, {"termination": ["a"]}),
+        ([], None, pod(on="b"), {}),
+        (
+            [node(), machine()],
+            None,
+            pod(on="", nominated_to="a"),
+            {"disruption-conditions": ["m-a"]},
+        ),
+        (
+            [DELETED, machine()],
+            None,
+            machine(),
+            {
+                "termination": ["a"],
+                "machine": ["m-a"],
+                "disruption-conditions": ["m-a"],
+                "consistency": ["m-a"],
+            },
+        ),
+        (
+            [machine()],
+            None,
+            provisioner(),
+            {"machine": ["m-a"], "disruption-conditions": ["m-a"], "provisioner": ["default"]},
+        ),
+        ([], None, disruption(), {"deprovisioning": [ONE]}),
+        ([DELETED], None, ATTACHED, {"termination": ["a"]}),
+        ([], None, lease(namespace="kube-node-lease"), {"leases": ["a"]}),
+        ([], None, lease(namespace="elsewhere"), {}),
+        (
+            [],
+            None,
+            lease(namespace="kube-node-lease", owner_references=(builders.owner("Node", "a"),)),
+            {},
+        ),
+        ([], None, CONFIG, {"settings": [("karpenter", "karpenter-global-settings")]}),
+        ([], None, ConfigMap(metadata=ObjectMeta(name="other")), {}),
+    ],
+)
+def test_who_is_woken(
+    there: list[Object], old: Object | None, new: Object | None, expected: dict[str, list[Any]]
+) -> None:
+    assert woken(View.of(*there), old, new) == expected
+
+
+def test_every_row_can_wake() -> None:
+    assert [row.name for row in RECONCILERS if not row.wakes and not row.is_single] == []
+    assert len({row.name for row in RECONCILERS}) == len(RECONCILERS)
+
+
+def test_intervals_are_settings() -> None:
+    every = {row.name: row.every_s(View()) for row in RECONCILERS if row.every_s is not None}
+
+    assert every == {"deprovisioning": 10.0, "garbage": 120.0}
