@@ -194,8 +194,10 @@ def ask(view: View, turn: tuple[Pod, ...], memory: Memory, moment: Moment) -> St
     effects: list[AnyEffect] = []
     wakes: list[float] = []
     for pod in turn:
-        known = tries.get(pod.uid)
         budgets = _state_of_budgets(view, pod)
+        known = tries.get(pod.uid) or _returned(view, pod, memory, budgets, moment)
+        if known is not None:
+            tries[pod.uid] = known
         is_eased = known is not None and _is_eased(known, budgets)
         if known is not None and not is_eased and moment.mono < _free_at(view, pod.uid, known):
             wakes.append(_free_at(view, pod.uid, known))
@@ -220,9 +222,33 @@ def ask(view: View, turn: tuple[Pod, ...], memory: Memory, moment: Moment) -> St
     )
 
 
+def _returned(
+    view: View,
+    pod: Pod,
+    memory: Memory,
+    budgets: tuple[tuple[str, int], ...],
+    moment: Moment,
+) -> Try | None:
+    """A pod of an owner that keeps coming back is not asked at once: each round waits longer.
+
+    A pod that has not started goes the moment it is asked, and its successor may be here in the
+    same moment: without a pause that is a storm for as long as another pod holds the drain.
+    """
+    rounds = _round_of(memory, pod)
+    if not rounds:
+        return None
+    return Try(
+        ref=ref_of(pod),
+        owner=_owner_of(pod),
+        not_before=moment.after(_back_off_s(view, rounds)),
+        budgets=budgets,
+        round=rounds,
+    )
+
+
 def _is_eased(known: Try, budgets: tuple[tuple[str, int], ...]) -> bool:
     """E15: a budget has changed for the better, so the answer may be another one now."""
-    if known.is_admitted or budgets == known.budgets:
+    if not known.asked or known.is_admitted or budgets == known.budgets:
         return False
     return all(allowed > 0 for _, allowed in budgets)
 

@@ -38,6 +38,10 @@ MESSAGE_CHARS_MAX = 300
 """A cloud's error may be pages long (spec 6.1)."""
 LINK_AGAIN_S = 10 * SECOND
 
+_SAYS_NOTHING = frozenset({ProblemKind.UNKNOWN, ProblemKind.TOO_MANY_REQUESTS})
+"""After these an earlier call under the same token may have launched all the same: a cloud that
+turns a request away for being one too many has not looked at its token."""
+
 
 class Numbering(msgspec.Struct, frozen=True):
     """The attempt's number must be written down before it is made."""
@@ -111,14 +115,14 @@ def phase_of(view: View, machine: Machine, lost: int, moment: Moment) -> Phase:
     assert answer.problem is not None
     if answer.problem.kind is ProblemKind.INSUFFICIENT_CAPACITY:
         return OutOfCapacity(answer.problem)
-    is_lost = answer.problem.kind is ProblemKind.UNKNOWN
+    is_open = answer.problem.kind in _SAYS_NOTHING
     number = _number_of(machine)
     until = answer.at.after(
-        max(back_off_s(lost if is_lost else number), answer.problem.retry_after_s or 0.0)
+        max(back_off_s(lost if is_open else number), answer.problem.retry_after_s or 0.0)
     )
     if moment.mono < until:
         return Waiting(until, answer.problem)
-    return Launching(token) if is_lost else Numbering(number + 1)
+    return Launching(token) if is_open else Numbering(number + 1)
 
 
 def _linked_phase(answer: Answer[CloudInstance] | None, linked: str, moment: Moment) -> Phase:
