@@ -220,6 +220,8 @@ class FaultyCloud:
         self.faults = faults
         self._weather = _Weather(dice, clock)
         self._as_listed: dict[str, tuple[float, CloudInstance | None]] = {}
+        self._launched: set[str] = set()
+        """Tokens that were carried out: whoever asks again gets the instance, in stock or not."""
 
     @property
     def counts(self) -> Counter[str]:
@@ -237,11 +239,13 @@ class FaultyCloud:
 
     async def create(self, request: LaunchRequest) -> CloudInstance:
         """Launch; a new instance may be missing from lists for a while."""
-        if self._weather.strikes("stock_out", self.faults.stock_out):
+        is_new = request.token not in self._launched
+        if is_new and self._weather.strikes("stock_out", self.faults.stock_out):
             raise CloudError("insufficient-capacity", "out of stock (injected)")
 
         async def launch() -> CloudInstance:
             made = await self._cloud.create(request)
+            self._launched.add(request.token)
             self._lag(made.provider_id, None)
             return made
 

@@ -21,6 +21,7 @@ from unmoor.runtime.ports import (
     DeleteOptions,
     Page,
     PatchType,
+    PortError,
     Query,
     Unreachable,
     WatchEvent,
@@ -57,11 +58,13 @@ class Gate:
         *,
         before: Callable[[Call], None] = _see_nothing,
         after: Callable[[Call], None] = _see_nothing,
+        refused: Callable[[Call], None] = _see_nothing,
     ) -> None:
-        """Stand in front of ``api``; ``after`` is called only when the server has answered well."""
+        """Stand in front of ``api``; of ``after`` and ``refused`` one is called for each call."""
         self._api = api
         self._before = before
         self._after = after
+        self._refused = refused
         self.is_shut = False
 
     def shut(self) -> None:
@@ -130,7 +133,11 @@ class Gate:
 
     async def _pass(self, call: Call, ask: Callable[[], Awaitable[T]]) -> T:
         self._see(call)
-        answer = await ask()
+        try:
+            answer = await ask()
+        except PortError:
+            self._refused(call)
+            raise
         if self.is_shut:
             raise Unreachable("the gate is shut")
         self._after(call)

@@ -141,7 +141,8 @@ class Process:
         self._task: asyncio.Task[None] | None = None
         self._gate = Gate(self._api)
         self.controller: Controller | None = None
-        self.clock = world.clock
+        self.clock = VirtualClock()
+        """Its own: only its wall clock may be wrong."""
 
     @property
     def is_running(self) -> bool:
@@ -174,8 +175,12 @@ class Process:
 
     async def kill(self) -> None:
         """Pull its plug: not another word of it reaches anybody."""
-        self._gate.shut()
+        self.cut()
         await self._end()
+
+    def cut(self) -> None:
+        """Cut it off from the API server at this very moment; end it by ``kill``."""
+        self._gate.shut()
 
     async def _end(self) -> None:
         task, self._task = self._task, None

@@ -1,0 +1,332 @@
+"""What must never happen, checked at every write of unmoor against the true state of the server.
+
+Each rule is plain code on raw objects, and shares nothing with what decides. A breach is noted with
+the rule's name, the time and the objects concerned; whoever runs the world looks at ``breaches``.
+
+What cannot be known is allowed for, and nothing else: a process learns of a pod a little later than
+the server (``unseen_s``), and reads the time off a wall clock that may be wrong (``skew_s``).
+
+Must not: import policy or lifecycle, or write anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from unmoor.model import names
+from unmoor.model.base import JSON, Ref
+from unmoor.model.kinds import Resource
+from unmoor.sim import truth as true
+from unmoor.sim.apiserver.storage import Entry
+from unmoor.sim.truth import Truth
+from unmoor.sim.witness import Act, Witness
+
+BREACHES_KEPT = 20
+
+
+class Allowances(msgspec.Struct, kw_only=True):
+    """What is allowed for in a world. Raised by whoever makes it harder."""
+
+    unseen_s: float = 15.0
+    """A pod bound less than this ago may not be known to a process yet."""
+    skew_s: float = 0.0
+    """How far any process's wall clock has been off."""
+    stuck_s: float = 60.0
+    """How long past its grace a pod is waited for."""
+    deadline_s: float | None = None
+    """The shortest drain deadline that was ever set for all nodes."""
+    rounds: int = 3
+    """How often pods of one owner return until they are no longer waited for (R1)."""
+
+
+class Breach(msgspec.Struct, frozen=True):
+    """A rule that was broken. ``about``: the objects whose story is to be told."""
+
+    rule: str
+    at_s: float
+    message: str
+    about: tuple[Ref, ...] = ()
+
+    def __str__(self) -> str:
+        """``t=14.9s no-machine-ended-under-a-pod: ...``."""
+        return f"t={self.at_s:.1f}s {self.rule}: {self.message}"
+
+
+Rule = Callable[["Checkers", Act, Entry], Iterator[str]]
+
+
+class Checkers:
+    """The rules at work in one world."""
+
+    def __init__(self, truth: Truth, witness: Witness, allowances: Allowances) -> None:
+        """Watch the server of ``truth`` from now on."""
+        self.truth = truth
+        self.allowances = allowances
+        self.breaches: list[Breach] = []
+        self._witness = witness
+        truth.server.observers.append(self._observe)
+        witness.listen(self._heard)
+
+    def breach(self, rule: str, message: str, *about: Ref) -> None:
+        """Note that a rule was broken."""
+        if len(self.breaches) < BREACHES_KEPT:
+            self.breaches.append(Breach(rule, self.truth.time_s(), message, about))
+
+    def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
+        act = self._witness.acting
+        if act is not None:
+            kind = entry.obj.get("kind", "")
+            for name, rule in _RULES_OF.get(kind, ()):
+                self._apply(name, rule, act, entry)
+            self._apply("nothing-that-is-not-ours", _not_ours, act, entry)
+        self.truth.note(entry, act.who if act is not None else "")
+
+    def _apply(self, name: str, rule: Rule, act: Act, entry: Entry) -> None:
+        for message in rule(self, act, entry):
+            said = f"{act.who}, {act.call.verb} {act.call.ref}: {message}"
+            meta = entry.obj["metadata"]
+            kind = str(entry.obj.get("kind", ""))
+            ref = Ref(kind, meta["name"], namespace=meta.get("namespace", ""), uid=meta["uid"])
+            self.breach(name, said, ref)
+
+    def _heard(self, act: Act) -> None:
+        """An eviction that changed nothing was admitted all the same: the pod was going already."""
+        if act.call.subresource == "eviction":
+            pod = self.truth.get("Pod", act.call.ref.name, act.call.ref.namespace)
+            sent = act.call.body.get("deleteOptions") or {}
+            meant = (sent.get("preconditions") or {}).get("uid", "")
+            if pod is not None and meant in {"", true.uid(pod)}:
+                self.truth.admit(pod)
+
+    # What is allowed for.
+
+    def is_over(self, node: JSON | None) -> bool:
+        """The drain of this node may have been over by force: deadline and clock allowed for."""
+        if node is None or not true.is_deleting(node):
+            return False
+        since = true.deleted_at(node)
+        ends = []
+        if self.allowances.deadline_s is not None:
+            ends.append(since + timedelta(seconds=self.allowances.deadline_s))
+        written = true.annotations(node).get(names.DRAIN_DEADLINE, "")
+        if written.endswith("s") and written[:-1].isdigit():
+            ends.append(since + timedelta(seconds=int(written[:-1])))
+        slack = timedelta(seconds=self.allowances.skew_s + 1.0)
+        return any(self.truth.now() + slack >= end for end in ends)
+
+    def is_stuck(self, pod: JSON) -> bool:
+        """It should have been gone for long enough, clock allowed for."""
+        if not true.is_deleting(pod):
+            return False
+        waited = self.truth.now() - true.deleted_at(pod)
+        return waited.total_seconds() + self.allowances.skew_s + 1.0 >= self.allowances.stuck_s
+
+    def is_unseen(self, pod: JSON) -> bool:
+        """Bound so lately that a process may not know it."""
+        at = self.truth.bound_at.get(true.uid(pod), 0.0)
+        return self.truth.time_s() - at < self.allowances.unseen_s
+
+    def may_be_left(self, node: JSON, pod: JSON) -> bool:
+        """Its machine may end although the pod is there (001:28, R1, drain deadline)."""
+        if not true.is_workload(pod) or self.is_stuck(pod):
+            return True
+        if self.is_unseen(pod) or self.is_over(node):
+            return True
+        rounds = self.truth.rounds[true.name(node), true.owner_of(pod)]
+        is_returning = bool(true.owner_of(pod)) and rounds > self.allowances.rounds
+        is_asked = true.uid(pod) in self.truth.admitted or true.is_deleting(pod)
+        return is_returning and is_asked
+
+
+# The rules. Each gets the act, and what it has written: ``old`` is what stood there before.
+
+
+def _not_ours(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """Unmoor writes to its own nodes, machines, instances and commands, and to nothing else."""
+    truth, obj = self.truth, entry.old or entry.obj
+    kind = obj.get("kind", "")
+    match kind:
+        case "Node":
+            is_ours = entry.old is not None and truth.is_ours(obj)
+        case "Machine":
+            is_ours = entry.old is not None and truth.is_our_machine(obj)
+        case "Instance":
+            is_ours = obj["spec"].get("cluster") == truth.cluster
+        case "Pod":
+            is_ours = obj["spec"].get("nodeName", "") in truth.going
+        case "PodDisruptionBudget":
+            is_ours = act.call.subresource == "eviction"
+        case "Lease":
+            is_ours = _is_our_lease(truth, obj)
+        case _:
+            is_ours = kind in {"Disruption", "Event"}
+    if not is_ours:
+        yield f"{kind} {true.name(obj)} is none of its business"
+
+
+def _is_our_lease(truth: Truth, lease: JSON) -> bool:
+    if lease["metadata"].get("namespace") != "kube-node-lease":
+        return true.name(lease) == "unmoor"
+    has_owner = bool(lease["metadata"].get("ownerReferences"))
+    return not has_owner and truth.get("Node", true.name(lease)) is None
+
+
+def _pod_leaves_by_eviction(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """A pod that unmoor removes leaves by an admitted eviction, or at a drain's deadline."""
+    pod = entry.old or entry.obj
+    if act.call.subresource == "eviction":
+        self.truth.admit(pod)
+        return
+    node = self.truth.get("Node", pod["spec"].get("nodeName", ""))
+    has_deadline = self.allowances.deadline_s is not None or (
+        node is not None and names.DRAIN_DEADLINE in true.annotations(node)
+    )
+    if true.is_deleting(pod) and has_deadline:
+        return
+    if not self.is_over(node):
+        yield "the pod was removed past the Eviction API, and no deadline is over"
+
+
+def _ended_machine_is_drained(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """No machine is told to go under a pod that was not evicted first and waited for."""
+    del act
+    if entry.old is None or true.is_going(entry.old) or not entry.obj["spec"].get("terminate"):
+        return
+    node = self.truth.get("Node", true.name(entry.obj))
+    if node is None:
+        return
+    for pod in self.truth.pods_on(true.name(node)):
+        if not self.may_be_left(node, pod):
+            yield f"pod {pod['metadata']['namespace']}/{true.name(pod)} still runs on it"
+
+
+def _launched_once(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """One Machine, one instance; each under a token that was written down before."""
+    del act
+    if entry.type != "ADDED":
+        return
+    token = entry.obj["spec"].get("token", "")
+    if token not in self.truth.attempts:
+        yield f"token {token} was never written to a Machine"
+    machine = token.rpartition("-")[0]
+    others = [
+        true.name(one)
+        for one in self.truth.all("Instance")
+        if one["spec"].get("token", "").rpartition("-")[0] == machine
+        and one is not entry.obj
+        and not true.is_going(one)
+    ]
+    if others:
+        yield f"the Machine of token {token} has an instance already: {', '.join(others)}"
+
+
+def _finalizer_stays(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """A finalizer of ours goes when the machine was told to go, or is gone."""
+    del act
+    old, new = entry.old, entry.obj
+    if old is None or names.TERMINATION_FINALIZER not in true.finalizers(old):
+        return
+    if entry.type != "DELETED" and names.TERMINATION_FINALIZER in true.finalizers(new):
+        return
+    holder = old["spec"] if old["kind"] == "Node" else old.get("status") or {}
+    instance = self.truth.instance_of(holder.get("providerID", ""))
+    if instance is not None and not true.is_going(instance):
+        yield f"its instance {true.name(instance)} runs and was not told to go"
+
+
+def _cordon_of_a_person_stays(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """R27."""
+    del act
+    old, new = entry.old, entry.obj
+    if old is None or entry.type == "DELETED" or not old["spec"].get("unschedulable"):
+        return
+    by = self.truth.cordoned_by.get(true.uid(old), "")
+    if not new["spec"].get("unschedulable") and by == "a person":
+        yield "the cordon was a person's"
+
+
+def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """Unmoor deletes a node with its machine, or for a command, and then only an empty one."""
+    del act
+    old = entry.old
+    if old is None or true.is_deleting(old) or not _is_gone(entry):
+        return
+    machines = self.truth.machines_of(old["spec"].get("providerID", ""))
+    if not machines or any(true.is_deleting(one) for one in machines):
+        return
+    instance = self.truth.instance_of(old["spec"].get("providerID", ""))
+    if instance is None or true.is_going(instance):
+        return
+    commands = [one for one in self.truth.all("Disruption") if true.is_active(one)]
+    named = [node["uid"] for one in commands for node in one["spec"].get("nodes") or ()]
+    if true.uid(old) not in named:
+        yield "nobody has asked for the node's deletion"
+    for pod in self.truth.pods_on(true.name(old)):
+        if true.is_workload(pod) and not self.is_stuck(pod) and not self.is_unseen(pod):
+            yield f"it is not empty: pod {pod['metadata']['namespace']}/{true.name(pod)}"
+
+
+def _is_gone(entry: Entry) -> bool:
+    return entry.type == "DELETED" or true.is_deleting(entry.obj)
+
+
+def _machine_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """Unmoor deletes a Machine when its node goes, its instance is gone, or none came to be."""
+    del act
+    old = entry.old
+    if old is None or true.is_deleting(old) or not _is_gone(entry):
+        return
+    status = old.get("status") or {}
+    provider_id = status.get("providerID", "")
+    nodes = [one for one in self.truth.all("Node") if one["spec"].get("providerID") == provider_id]
+    if not provider_id or any(true.is_deleting(node) for node in nodes):
+        return
+    instance = self.truth.instance_of(provider_id)
+    if instance is None or true.is_going(instance):
+        return
+    known = [one["type"] for one in status.get("conditions") or () if one["status"] == "True"]
+    if "MachineRegistered" in known and true.name(instance) not in self.truth.going:
+        yield "its node stays and its instance runs"
+
+
+def _one_command(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """One voluntary command at a time, and only where a Provisioner asks for it (R6)."""
+    del act
+    if entry.type != "ADDED":
+        return
+    for other in self.truth.all("Disruption"):
+        if true.uid(other) != true.uid(entry.obj) and true.is_active(other):
+            yield f"{true.name(other)} is not over yet"
+    for named in entry.obj["spec"].get("nodes") or ():
+        node = self.truth.get("Node", named["name"])
+        if node is None or true.uid(node) != named["uid"]:
+            continue
+        owner = (node["metadata"].get("labels") or {}).get(names.PROVISIONER_NAME, "")
+        provisioner = self.truth.get("Provisioner", owner)
+        spec = provisioner["spec"] if provisioner is not None else {}
+        if spec.get("ttlSecondsAfterEmpty") is None:
+            yield f"no Provisioner lets node {named['name']} go when it is empty"
+
+
+_RULES_OF: dict[str, tuple[tuple[str, Rule], ...]] = {
+    "Pod": (("a-pod-leaves-by-eviction", _pod_leaves_by_eviction),),
+    "Instance": (
+        ("no-machine-ended-under-a-pod", _ended_machine_is_drained),
+        ("a-machine-is-launched-once", _launched_once),
+    ),
+    "Node": (
+        ("the-finalizer-holds", _finalizer_stays),
+        ("a-cordon-of-a-person-stays", _cordon_of_a_person_stays),
+        ("a-node-goes-for-a-reason", _node_goes_for_a_reason),
+    ),
+    "Machine": (
+        ("the-finalizer-holds", _finalizer_stays),
+        ("a-machine-goes-for-a-reason", _machine_goes_for_a_reason),
+    ),
+    "Disruption": (("one-command-at-a-time", _one_command),),
+}
+"""Besides these, "nothing-that-is-not-ours" is asked of every write."""

@@ -1,0 +1,163 @@
+"""What must finally hold, once faults have stopped and people leave the cluster alone.
+
+Each rule lists what is not settled yet; a world is settled when none lists anything. What only a
+person can resolve is not waited for, and each such case is named here.
+
+Must not: import policy or lifecycle, or write anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+from unmoor.model import names
+from unmoor.model.base import JSON, Ref
+from unmoor.sim import truth as true
+from unmoor.sim.truth import Truth
+
+EMPTY_PATIENCE_S = 120.0
+"""An empty node is gone this long after its TTL."""
+
+Unsettled = tuple[str, Ref]
+Rule = Callable[[Truth], Iterator[Unsettled]]
+
+
+def unsettled(truth: Truth) -> list[tuple[str, str, Ref]]:
+    """What is not as it finally should be: rule, words, object."""
+    return [
+        (name, message, ref) for name, rule in RULES.items() for message, ref in rule(truth)
+    ]
+
+
+def _ref(obj: JSON) -> Ref:
+    meta = obj["metadata"]
+    return Ref(obj["kind"], meta["name"], namespace=meta.get("namespace", ""), uid=meta["uid"])
+
+
+def _deleted_nodes_are_gone(truth: Truth) -> Iterator[Unsettled]:
+    for node in truth.all("Node"):
+        held = names.TERMINATION_FINALIZER in true.finalizers(node)
+        if true.is_deleting(node) and truth.is_ours(node) and held:
+            yield f"node {true.name(node)} was deleted and is still there", _ref(node)
+
+
+def _deleted_machines_are_gone(truth: Truth) -> Iterator[Unsettled]:
+    for machine in truth.all("Machine"):
+        if true.is_deleting(machine) and truth.is_our_machine(machine):
+            yield f"machine {true.name(machine)} was deleted and is still there", _ref(machine)
+
+
+def _instances_have_machines(truth: Truth) -> Iterator[Unsettled]:
+    """But one whose Provisioner is gone: a person has to say what it is for (T03)."""
+    tokens = set()
+    for machine in truth.all("Machine"):
+        number = true.annotations(machine).get(names.LAUNCH_ATTEMPT, "")
+        tokens.add(f"{true.uid(machine)}-{number}")
+    for instance in truth.all("Instance"):
+        spec = instance["spec"]
+        if spec.get("cluster") != truth.cluster or true.is_going(instance):
+            continue
+        if truth.machines_of(f"sim:///{spec['zone']}/{true.name(instance)}"):
+            continue
+        provisioner = (spec.get("labels") or {}).get(names.PROVISIONER_NAME, "")
+        if provisioner and truth.get("Provisioner", provisioner) is None:
+            continue
+        waits = "and is waited for" if spec.get("token") in tokens else "and no Machine"
+        yield f"instance {true.name(instance)} runs {waits}", _ref(instance)
+
+
+def _machines_have_instances(truth: Truth) -> Iterator[Unsettled]:
+    for machine in truth.all("Machine"):
+        provider_id = (machine.get("status") or {}).get("providerID", "")
+        if not truth.is_our_machine(machine):
+            continue
+        instance = truth.instance_of(provider_id)
+        if provider_id and (instance is None or true.is_going(instance)):
+            yield f"machine {true.name(machine)} has no instance any more", _ref(machine)
+
+
+def _machines_are_up_or_gone(truth: Truth) -> Iterator[Unsettled]:
+    """A Machine that never gets a node is given up after a while."""
+    for machine in truth.all("Machine"):
+        conditions = (machine.get("status") or {}).get("conditions") or ()
+        known = [one["type"] for one in conditions if one["status"] == "True"]
+        if truth.is_our_machine(machine) and "MachineRegistered" not in known:
+            yield f"machine {true.name(machine)} has no node and was not given up", _ref(machine)
+
+
+def _nothing_of_ours_is_left(truth: Truth) -> Iterator[Unsettled]:
+    """No mark and no cordon of ours on a node that no command acts on and nobody deleted."""
+    active = {true.name(one) for one in truth.all("Disruption") if true.is_active(one)}
+    for node in truth.all("Node"):
+        marks = true.annotations(node)
+        if true.is_deleting(node) or marks.get(names.DISRUPTION) in active:
+            continue
+        if names.DISRUPTION in marks:
+            yield f"node {true.name(node)} still bears the name of a command", _ref(node)
+        by = truth.cordoned_by.get(true.uid(node), "a person")
+        if node["spec"].get("unschedulable") and by != "a person":
+            yield f"node {true.name(node)} is still cordoned by {by}", _ref(node)
+
+
+def _commands_are_over(truth: Truth) -> Iterator[Unsettled]:
+    for command in truth.all("Disruption"):
+        if true.is_active(command):
+            phase = (command.get("status") or {}).get("phase", "Pending")
+            yield f"disruption {true.name(command)} is still {phase}", _ref(command)
+
+
+def _empty_nodes_are_gone(truth: Truth) -> Iterator[Unsettled]:
+    """Where their Provisioner says so, and nobody has asked for them to stay."""
+    for node in truth.all("Node"):
+        labels = node["metadata"].get("labels") or {}
+        provisioner = truth.get("Provisioner", labels.get(names.PROVISIONER_NAME, ""))
+        ttl_s = provisioner["spec"].get("ttlSecondsAfterEmpty") if provisioner else None
+        if ttl_s is None or not truth.is_ours(node) or true.is_deleting(node):
+            continue
+        if labels.get(names.INITIALIZED) != "true" or not truth.machines_of(
+            node["spec"].get("providerID", "")
+        ):
+            continue
+        if names.DO_NOT_DISRUPT in true.annotations(node):
+            continue
+        if any(_counts(truth, pod) for pod in truth.pods_on(true.name(node))):
+            continue
+        if _empty_for_s(truth, node) > ttl_s + EMPTY_PATIENCE_S:
+            yield f"node {true.name(node)} is empty for longer than {ttl_s} s", _ref(node)
+
+
+def _counts(truth: Truth, pod: JSON) -> bool:
+    if not true.is_workload(pod):
+        return False
+    if not true.is_deleting(pod):
+        return True
+    return truth.now() < true.deleted_at(pod) + timedelta(seconds=60)
+
+
+def _empty_for_s(truth: Truth, node: JSON) -> float:
+    """Since a pod of it last came or went, or since it is there."""
+    there_s = (truth.now() - true.created_at(node)).total_seconds()
+    return min(there_s, truth.time_s() - truth.occupied_at.get(true.name(node), 0.0))
+
+
+def _pods_that_left_are_evicted(truth: Truth) -> Iterator[Unsettled]:
+    """No pod of ours is left on a machine that is gone, but those that somebody holds."""
+    for pod in truth.all("Pod"):
+        node = pod["spec"].get("nodeName", "")
+        if not node or true.finalizers(pod) or truth.get("Node", node) is not None:
+            continue
+        yield f"pod {true.name(pod)} is bound to {node}, which is gone", _ref(pod)
+
+
+RULES: dict[str, Rule] = {
+    "deleted-nodes-go": _deleted_nodes_are_gone,
+    "deleted-machines-go": _deleted_machines_are_gone,
+    "no-instance-is-leaked": _instances_have_machines,
+    "no-machine-outlives-its-instance": _machines_have_instances,
+    "machines-come-up-or-go": _machines_are_up_or_gone,
+    "nothing-of-ours-is-left": _nothing_of_ours_is_left,
+    "commands-end": _commands_are_over,
+    "empty-nodes-go": _empty_nodes_are_gone,
+    "no-pod-is-forgotten": _pods_that_left_are_evicted,
+}

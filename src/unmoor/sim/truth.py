@@ -1,0 +1,205 @@
+"""What a checker must know of the past: what the server's objects do not say themselves.
+
+Kept from every write to the server, whoever made it. Objects are the server's own raw JSON.
+
+Must not: judge, or use anything of what unmoor decides by: a checker that shares a mistake with what
+it checks finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from unmoor.model import names
+from unmoor.model.base import JSON
+from unmoor.sim.apiserver.server import Server
+from unmoor.sim.apiserver.storage import Entry
+
+TERMINAL = {"Succeeded", "Failed"}
+FINAL = {"Succeeded", "Failed", "Cancelled"}
+
+
+class Truth:
+    """The server's state, and what has led to it."""
+
+    def __init__(self, server: Server, cluster: str, time_s: Callable[[], float]) -> None:
+        """``cluster``: whose machines are unmoor's."""
+        self.server = server
+        self.cluster = cluster
+        self.time_s = time_s
+        self.bound_at: dict[str, float] = {}
+        """When each pod was bound, by uid."""
+        self.admitted: set[str] = set()
+        """Pods, by uid, whose eviction the server has admitted for unmoor."""
+        self.rounds: Counter[tuple[str, str]] = Counter()
+        """How many pods of an owner (uid) were admitted on a node (name)."""
+        self.attempts: set[str] = set()
+        """Every launch token that was ever written to a Machine."""
+        self.cordoned_by: dict[str, str] = {}
+        """Who set the cordon that a node has now, by uid."""
+        self.occupied_at: dict[str, float] = {}
+        """When a pod on each node (name) last came, changed or went."""
+        self.going: set[str] = set()
+        """Names of nodes of ours that were ever deleted; names of machines do not come twice."""
+
+    # Reading.
+
+    def all(self, kind: str) -> Iterator[JSON]:
+        """Every object of a kind, in the order of their creation."""
+        yield from self.server.store.tables[kind].objects.values()
+
+    def get(self, kind: str, name: str, namespace: str = "") -> JSON | None:
+        """One object."""
+        return self.server.store.tables[kind].objects.get((namespace, name))
+
+    def now(self) -> datetime:
+        """True time."""
+        return self.server.store.wall()
+
+    def pods_on(self, node: str) -> list[JSON]:
+        """The pods that are bound to a node."""
+        return [pod for pod in self.all("Pod") if pod["spec"].get("nodeName") == node]
+
+    def machines_of(self, provider_id: str) -> list[JSON]:
+        """The Machines that name an instance."""
+        if not provider_id:
+            return []
+        return [
+            one
+            for one in self.all("Machine")
+            if (one.get("status") or {}).get("providerID") == provider_id
+        ]
+
+    def instance_of(self, provider_id: str) -> JSON | None:
+        """The instance behind a provider id."""
+        return self.get("Instance", provider_id.rpartition("/")[2]) if provider_id else None
+
+    def is_ours(self, node: JSON) -> bool:
+        """Decisions, "Ours": every Machine of it names this cluster, or it has none and does."""
+        provider_id = node["spec"].get("providerID", "")
+        if not provider_id.startswith("sim://"):
+            return False
+        machines = self.machines_of(provider_id)
+        if machines:
+            return all(self.is_our_machine(one) for one in machines)
+        return bool(annotations(node).get(names.MANAGED_BY) == self.cluster)
+
+    def is_our_machine(self, machine: JSON) -> bool:
+        """It names this cluster, and is of our cloud or of none yet."""
+        provider_id = (machine.get("status") or {}).get("providerID", "")
+        is_our_cloud = not provider_id or provider_id.startswith("sim://")
+        return is_our_cloud and annotations(machine).get(names.MANAGED_BY) == self.cluster
+
+    # Remembering.
+
+    def note(self, entry: Entry, who: str) -> None:
+        """Take a write. ``who``: "" for everybody but unmoor."""
+        kind = entry.obj.get("kind")
+        if kind == "Pod":
+            self._note_pod(entry)
+        elif kind == "Node":
+            self._note_node(entry, who)
+        elif kind == "Machine":
+            number = annotations(entry.obj).get(names.LAUNCH_ATTEMPT)
+            if number:
+                self.attempts.add(f"{uid(entry.obj)}-{number}")
+
+    def _note_pod(self, entry: Entry) -> None:
+        pod = entry.obj
+        node = pod["spec"].get("nodeName", "")
+        if node and controller_of(pod).get("kind") != "DaemonSet":
+            self.occupied_at[node] = self.time_s()
+        if entry.type == "DELETED":
+            return
+        if pod["spec"].get("nodeName") and uid(pod) not in self.bound_at:
+            self.bound_at[uid(pod)] = self.time_s()
+
+    def _note_node(self, entry: Entry, who: str) -> None:
+        node = entry.obj
+        if entry.type == "DELETED":
+            self.cordoned_by.pop(uid(node), None)
+        was = bool(entry.old and entry.old["spec"].get("unschedulable"))
+        if not node["spec"].get("unschedulable"):
+            self.cordoned_by.pop(uid(node), None)
+        elif not was:
+            self.cordoned_by[uid(node)] = who or "a person"
+        if is_deleting(node) and self.is_ours(node):
+            self.going.add(name(node))
+
+    def admit(self, pod: JSON) -> None:
+        """The server has admitted the eviction of a pod."""
+        if uid(pod) in self.admitted:
+            return
+        self.admitted.add(uid(pod))
+        self.rounds[pod["spec"].get("nodeName", ""), owner_of(pod)] += 1
+
+
+def name(obj: JSON) -> str:
+    """Its name."""
+    return str(obj["metadata"]["name"])
+
+
+def uid(obj: JSON) -> str:
+    """Its identity."""
+    return str(obj["metadata"]["uid"])
+
+
+def annotations(obj: JSON) -> dict[str, str]:
+    """Its annotations."""
+    found: dict[str, str] = obj["metadata"].get("annotations") or {}
+    return found
+
+
+def finalizers(obj: JSON) -> list[str]:
+    """Its finalizers."""
+    return obj["metadata"].get("finalizers") or []
+
+
+def is_deleting(obj: JSON) -> bool:
+    """Its deletion was asked for."""
+    return "deletionTimestamp" in obj["metadata"]
+
+
+def deleted_at(obj: JSON) -> datetime:
+    """When its deletion was asked for; of a pod, when it should be gone."""
+    return datetime.fromisoformat(obj["metadata"]["deletionTimestamp"])
+
+
+def created_at(obj: JSON) -> datetime:
+    """When it was made."""
+    return datetime.fromisoformat(obj["metadata"]["creationTimestamp"])
+
+
+def controller_of(obj: JSON) -> JSON:
+    """Its owner that is its controller, {} when it has none."""
+    owners: list[Any] = obj["metadata"].get("ownerReferences") or []
+    return next((one for one in owners if one.get("controller")), {})
+
+
+def owner_of(pod: JSON) -> str:
+    """The uid of its controller."""
+    return str(controller_of(pod).get("uid", ""))
+
+
+def is_workload(pod: JSON) -> bool:
+    """It runs, or is to run, and somebody could miss it: not of a DaemonSet, static or finished."""
+    if controller_of(pod).get("kind") in {"DaemonSet", "Node"}:
+        return False
+    if names.MIRROR_POD in annotations(pod):
+        return False
+    return (pod.get("status") or {}).get("phase") not in TERMINAL
+
+
+def is_going(instance: JSON) -> bool:
+    """It was told to go, or has gone."""
+    phase = (instance.get("status") or {}).get("phase", "Pending")
+    return bool(instance["spec"].get("terminate")) or phase in {"ShuttingDown", "Terminated"}
+
+
+def is_active(disruption: JSON) -> bool:
+    """A command that is not over."""
+    phase = (disruption.get("status") or {}).get("phase", "Pending")
+    return phase not in FINAL and not is_deleting(disruption)
