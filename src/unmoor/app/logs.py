@@ -137,15 +137,20 @@ class LogObserver:
         news: list[Verdict] = []
         given: dict[tuple[object, ...], dict[str, float]] = {}
         for verdict in record.step.verdicts:
-            about = (record.reconciler, verdict.subject, verdict.method, verdict.reason)
+            about: tuple[object, ...] = (
+                record.reconciler,
+                verdict.subject,
+                verdict.method,
+                verdict.reason,
+            )
             told_s = self._told.get(about, {}).get(verdict.message)
             if told_s is None or now_s - told_s >= SAME_AGAIN_S:
                 told_s = now_s
                 news.append(verdict)
             given.setdefault(about, {})[verdict.message] = told_s
-        for about, words in given.items():
-            self._told[about] = words
-            self._told.move_to_end(about)
+        for known, words in given.items():
+            self._told[known] = words
+            self._told.move_to_end(known)
         while len(self._told) > TOLD_MAX:
             self._told.popitem(last=False)
         return news

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from traceback import format_exc
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -92,7 +93,7 @@ def swarm(seeds: range, hours: float, jobs: int | None, output: str) -> None:
         if output == "json":
             print_json(_as_json(result, hours))
         else:
-            _tell(result, hours)
+            tell(result, hours)
     summary = f"{len(seeds)} seeds, {len(failed)} failed, trace {digest.hexdigest()[:16]}"
     if output == "json":
         print_json({"seeds": len(seeds), "failed": failed, "trace_hash": digest.hexdigest()})
@@ -105,19 +106,34 @@ def swarm(seeds: range, hours: float, jobs: int | None, output: str) -> None:
 
 def _results(seeds: range, hours: float, jobs: int) -> Iterator[SeedResult]:
     """The results in the order of the seeds."""
-    from unmoor.sim.swarm import run_seed  # noqa: PLC0415 - the overview does not need it
-
     processes = min(jobs, len(seeds))
     if processes == 1:
-        yield from (run_seed(seed, hours) for seed in seeds)
+        yield from (_live_through(seed, hours) for seed in seeds)
         return
     with _workers(processes) as pool:
         waiting: list[Future[SeedResult]] = []
         for seed in seeds:
-            waiting.append(pool.submit(run_seed, seed, hours))
+            waiting.append(pool.submit(_live_through, seed, hours))
             if len(waiting) >= processes * AHEAD:
                 yield waiting.pop(0).result()
         yield from (future.result() for future in waiting)
+
+
+def _live_through(seed: int, hours: float) -> SeedResult:
+    """One world, on the simulated cloud; runs in a process of the pool."""
+    from unmoor.app import logs  # noqa: PLC0415 - the overview does not need it
+    from unmoor.cloud.catalogue import ec2_types  # noqa: PLC0415
+    from unmoor.cloud.simulated import SimulatedCloud  # noqa: PLC0415
+    from unmoor.sim.swarm import SeedResult, run_seed  # noqa: PLC0415
+
+    # What unmoor has to complain about in a rehearsal is in the story.
+    logs.configure(level="error", form="text")
+    shapes = {shape.name: shape for shape in ec2_types()}
+    try:
+        return run_seed(seed, hours, cloud=SimulatedCloud, shapes=shapes)
+    except Exception as error:  # noqa: BLE001 - the other seeds go on, and this one is told
+        summary = f"seed={seed} crashed: {type(error).__name__}: {error}"
+        return SeedResult(seed, ok=False, summary=summary, trace_hash="", story=format_exc())
 
 
 @contextmanager
@@ -130,7 +146,8 @@ def _workers(processes: int) -> Iterator[Executor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _tell(result: SeedResult, hours: float) -> None:
+def tell(result: SeedResult, hours: float) -> None:
+    """Print what came of one seed; a failure with its story and its replay."""
     click.echo(result.summary)
     if not result.ok:
         for line in _lines(result, hours):
