@@ -26,7 +26,7 @@ from unmoor.runtime.ports import ApiError, Bookmark, Change, DeleteOptions, Quer
 from unmoor.sim.actors.actor import Actor, Stage
 from unmoor.sim.actors.budgets import Budgets
 from unmoor.sim.actors.deployments import Deployments, ReplicaSets
-from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays, hollow_label
+from unmoor.sim.actors.kubelet import HOLLOW, HollowKubelets, KubeletDelays
 from unmoor.sim.actors.machines import MachineDelays, Machines
 from unmoor.sim.actors.nodelife import NodeLife
 from unmoor.sim.actors.scheduler import Scheduler
@@ -87,7 +87,7 @@ class Cluster:
             raise ApiError(403, "Forbidden", f"you may not {method} {resource.plural}")
 
     async def node(self, name: str) -> None:
-        labels = {**hollow_label(), names.INSTANCE_TYPE: "m5.large"}
+        labels = {HOLLOW: names.TRUE, names.INSTANCE_TYPE: "m5.large"}
         body: dict[str, Any] = {"metadata": {"name": name, "labels": labels}}
         await self.api.create(Ref("Node", name), body)
 

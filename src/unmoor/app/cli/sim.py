@@ -32,6 +32,7 @@ def sim() -> None:
 
 @sim.command(
     cls=Command,
+    short_help="Hollow kubelets, and the machines of the simulated cloud.",
     examples=(
         "unmoor sim nodes --kubeconfig ~/.kube/config",
         "unmoor sim nodes --context kind --speed 10",
