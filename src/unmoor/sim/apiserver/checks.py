@@ -73,12 +73,17 @@ def type_problem(meta: JSON) -> str:
         if values is not None and not isinstance(values, dict):
             return f"ObjectMeta.metadata.{field} of type map[string]string"
         for value in (values or {}).values():
-            if not isinstance(value, str):
+            if value is not None and not isinstance(value, str):
                 return f"ObjectMeta.metadata.{field} of type string"
     for field in ("finalizers", "ownerReferences"):
         if not isinstance(meta.get(field) or [], list):
             return f"ObjectMeta.metadata.{field}"
     return ""
+
+
+def without_nulls(values: dict[str, str | None]) -> dict[str, str]:
+    """Labels or annotations in which a null is an empty text (as the real server reads it)."""
+    return {key: value or "" for key, value in values.items()}
 
 
 def metadata_causes(resource: Resource[Any], meta: JSON, is_custom: bool) -> Iterator[Cause]:  # noqa: FBT001
@@ -87,12 +92,23 @@ def metadata_causes(resource: Resource[Any], meta: JSON, is_custom: bool) -> Ite
         cause = _label_problem(key, value)
         if cause is not None:
             yield cause
-    if not is_custom:
-        for index, finalizer in enumerate(meta.get("finalizers") or ()):
-            if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
-                where = f"metadata.finalizers[{index}]"
-                yield status.bad_value(where, finalizer, _FINALIZER_RULE)
-    owners = meta.get("ownerReferences") or ()
+    if meta.get("finalizers"):
+        yield from _finalizer_causes(meta["finalizers"], is_custom)
+    if meta.get("ownerReferences"):
+        yield from _owner_causes(resource, meta["ownerReferences"])
+
+
+def _finalizer_causes(finalizers: list[str], is_custom: bool) -> Iterator[Cause]:  # noqa: FBT001
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        text = "finalizer orphan and foregroundDeletion cannot be both set"
+        yield status.bad_value("metadata.finalizers", finalizers, text)
+    for index, finalizer in enumerate(() if is_custom else finalizers):
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
+            where = f"metadata.finalizers[{index}]"
+            yield status.bad_value(where, finalizer, _FINALIZER_RULE)
+
+
+def _owner_causes(resource: Resource[Any], owners: list[JSON]) -> Iterator[Cause]:
     for index, owner in enumerate(owners):
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field):
@@ -101,7 +117,7 @@ def metadata_causes(resource: Resource[Any], meta: JSON, is_custom: bool) -> Ite
     if sum(1 for owner in owners if owner.get("controller")) > 1:
         yield status.bad_value(
             "metadata.ownerReferences",
-            list(owners),
+            owners,
             f"Only one reference can have Controller set to true in {resource.kind}",
         )
 

@@ -36,8 +36,11 @@ def create(
     name = meta.get("name", "")
     _admit(store, table, namespace, name)
     obj = {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
-    if table.rules.is_custom and table.rules.has_status:
-        obj.pop("status", None)
+    if table.rules.is_custom:
+        if table.rules.has_status:
+            obj.pop("status", None)
+    elif None in (obj.get("spec") or {}).values():
+        obj["spec"] = {name: value for name, value in obj["spec"].items() if value is not None}
     if table.schema is not None:
         obj = table.schema.prune(obj)
     problem = checks.type_problem(meta) or checks.quantity_problem(resource, body)
@@ -94,6 +97,9 @@ def _identity(store: Store, table: Table, namespace: str, given: JSON) -> JSON:
     for field in _MAY_BE_EMPTY:
         if field in meta and not meta[field]:
             del meta[field]
+    for field in ("labels", "annotations"):
+        if isinstance(meta.get(field), dict) and None in meta[field].values():
+            meta[field] = checks.without_nulls(meta[field])
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = meta["generateName"][:GENERATED_NAME_LIMIT_CHARS] + store.suffix()
     if namespace:

@@ -108,9 +108,12 @@ def _delete_plain(store: Store, table: Table, key: Key, options: DeleteOptions) 
     old = table.objects[key]
     meta = old["metadata"]
     finalizers = _finalizers(meta, options)
-    if not finalizers:
-        return _gone(store, table, key, options)
     new_meta = _with_finalizers(meta, finalizers)
+    if not finalizers:
+        if options.dry_run and "finalizers" in meta:
+            # The real server rehearses this on an empty object, and shows it.
+            return {"kind": old["kind"], "apiVersion": old["apiVersion"], "metadata": {}}
+        return _gone(store, table, key, options)
     if "deletionTimestamp" not in meta:
         _bump(new_meta)
         new_meta["deletionTimestamp"] = store.now()
@@ -135,14 +138,15 @@ def _delete_pod(store: Store, table: Table, key: Key, options: DeleteOptions) ->
     grace_s = _pod_grace_s(old, options)
     if "deletionTimestamp" in meta:
         before_s = meta.get("deletionGracePeriodSeconds", 0)
+        if before_s == 0:  # Only finalizers hold it, as they would anything else.
+            return _delete_plain(store, table, key, options)
         if options.grace_s is None or grace_s >= before_s:
-            # Longer never lengthens. An object that only waits for finalizers stays as it is.
+            # Longer never lengthens.
             return old
         asked = _read(meta["deletionTimestamp"]) - timedelta(seconds=before_s)
-        finalizers = list(meta.get("finalizers") or ())
     else:
         asked = store.wall()
-        finalizers = _finalizers(meta, options)
+    finalizers = _finalizers(meta, options)
     new_meta = _with_finalizers(meta, finalizers)
     if "deletionTimestamp" not in meta:
         _bump(new_meta)

@@ -15,6 +15,7 @@ from unmoor.model.base import JSON, Key
 from unmoor.model.selector import LabelSelector, SelectorError
 from unmoor.runtime.ports import ApiError, DeleteOptions
 from unmoor.sim.apiserver import deletion, status
+from unmoor.sim.apiserver.conditions import with_condition
 from unmoor.sim.apiserver.status import Cause
 from unmoor.sim.apiserver.storage import Store, Table
 
@@ -168,16 +169,10 @@ def _delete(store: Store, key: Key, options: DeleteOptions) -> None:
 
 
 def _mark(store: Store, pods: Table, key: Key, pod: JSON) -> None:
-    now = store.now()
     found = pod.get("status") or {}
-    conditions = [one for one in found.get("conditions") or () if one["type"] != "DisruptionTarget"]
-    target = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "lastProbeTime": None,
-        "lastTransitionTime": now,
-        "reason": "EvictionByEvictionAPI",
-        "message": "Eviction API: evicting",
-    }
-    new_status = {**found, "conditions": [*conditions, target]}
-    store.put(pods, key, {**pod, "metadata": dict(pod["metadata"]), "status": new_status})
+    before = found.get("conditions") or []
+    why = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
+    conditions = with_condition(before, "DisruptionTarget", store.now(), **why)
+    if conditions is not before:
+        new_status = {**found, "conditions": conditions}
+        store.put(pods, key, {**pod, "metadata": dict(pod["metadata"]), "status": new_status})

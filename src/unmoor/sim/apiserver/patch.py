@@ -66,7 +66,7 @@ def _applied(document: Any, operation: JSON) -> Any:
         case "remove":
             return _edit(document, path, "remove", None)
         case "copy":
-            return _edit(document, path, "add", _read(document, _parts(operation.get("from"))))
+            return _edit(document, path, "add", _copied(document, operation))
         case "move":
             source = _parts(operation.get("from"))
             value = _read(document, source)
@@ -81,6 +81,17 @@ def _applied(document: Any, operation: JSON) -> Any:
             return document
         case _:
             raise PatchError(f"unknown operation {name!r}")
+
+
+def _copied(document: Any, operation: JSON) -> Any:
+    """A member that is not there is copied as null (as the real server does)."""
+    source = _parts(operation.get("from"))
+    try:
+        return _read(document, source)
+    except PatchError:
+        if source and isinstance(_read(document, source[:-1]), dict):
+            return None
+        raise
 
 
 def _value(operation: JSON) -> Any:

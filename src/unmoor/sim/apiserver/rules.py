@@ -34,6 +34,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """A status given at creation is kept."""
     has_generation: bool = False
     """The server counts changes of the spec; else ``generation`` stays what the creator wrote."""
+    counts_annotations: bool = False
+    """A change of annotations counts as one of the spec."""
     is_custom: bool = False
     """Defined by a CRD: no strategic merge patch, and only metadata is known to the server."""
     returns_deleted: bool = False
@@ -43,13 +45,17 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     creates_on_update: bool = False
     """A PUT of an object that is not there creates it."""
     has_scale: bool = False
+    keeps_metadata: bool = False
+    """A status write leaves all metadata as it was."""
     unwritten: tuple[str, ...] = ()
     fields: Fields = msgspec.field(default_factory=lambda: META_FIELDS)
     absent: dict[str, str] = {}
 
 
 WORKLOAD = Rules(has_status=True, has_generation=True, has_scale=True, fields=NAMESPACED_FIELDS)
-CUSTOM = Rules(has_status=True, has_generation=True, is_custom=True, needs_version=True)
+CUSTOM = Rules(
+    has_status=True, has_generation=True, is_custom=True, needs_version=True, keeps_metadata=True
+)
 PLAIN = Rules()
 
 POD_FIELDS: Fields = {
@@ -98,7 +104,7 @@ _RULES: dict[str, Rules] = {
     "ReplicaSet": msgspec.structs.replace(
         WORKLOAD, fields={**NAMESPACED_FIELDS, "status.replicas": ("status", "replicas")}
     ),
-    "Deployment": msgspec.structs.replace(WORKLOAD, unwritten=("labels",)),
+    "Deployment": msgspec.structs.replace(WORKLOAD, unwritten=("labels",), counts_annotations=True),
     "StatefulSet": WORKLOAD,
     "DaemonSet": msgspec.structs.replace(WORKLOAD, has_scale=False),
     "Job": msgspec.structs.replace(
@@ -113,7 +119,7 @@ _RULES: dict[str, Rules] = {
     "VolumeAttachment": Rules(
         has_status=True,
         returns_deleted=True,
-        unwritten=("labels", "annotations", "finalizers", "ownerReferences"),
+        keeps_metadata=True,
     ),
     "CSINode": Rules(returns_deleted=True),
     "ConfigMap": Rules(fields=NAMESPACED_FIELDS),

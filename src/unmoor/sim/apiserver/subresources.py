@@ -9,6 +9,7 @@ from typing import Any
 
 from unmoor.model.base import JSON, Key
 from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.conditions import with_condition
 from unmoor.sim.apiserver.storage import Store, Table
 from unmoor.sim.apiserver.update import Write
 
@@ -28,15 +29,8 @@ def bind(store: Store, key: Key, body: JSON, *, dry_run: bool = False) -> JSON:
     if pod is None:
         raise status.not_found(table.resource, key[1])
     _refuse(table, key, pod, meta)
-    now = store.now()
     found = pod.get("status") or {}
-    scheduled = {
-        "type": "PodScheduled",
-        "status": "True",
-        "lastProbeTime": None,
-        "lastTransitionTime": now,
-    }
-    conditions = [one for one in found.get("conditions") or () if one["type"] != "PodScheduled"]
+    conditions = with_condition(found.get("conditions") or [], "PodScheduled", store.now())
     new_meta = dict(pod["metadata"])
     if meta.get("annotations"):
         new_meta["annotations"] = {**(new_meta.get("annotations") or {}), **meta["annotations"]}
@@ -44,7 +38,7 @@ def bind(store: Store, key: Key, body: JSON, *, dry_run: bool = False) -> JSON:
         **pod,
         "metadata": new_meta,
         "spec": {**pod["spec"], "nodeName": target["name"]},
-        "status": {**found, "conditions": [*conditions, scheduled]},
+        "status": {**found, "conditions": conditions},
     }
     if not dry_run:
         store.put(table, key, new)

@@ -85,18 +85,18 @@ class Write:
         problem = checks.type_problem(wanted)
         if problem:
             raise self._undecodable(f"json: cannot unmarshal value into Go struct field {problem}")
-        meta = {field: value for field, value in wanted.items() if value is not None}
+        has_other_uid = self._has_other_uid(wanted, old)
+        rules = self.table.rules
+        if self.subresource == "status" and rules.keeps_metadata:
+            return old
+        meta = _tidied(wanted)
         owned = ("name", "namespace", "resourceVersion", *_SERVER_OWNED)
-        _put_back(owned if self._has_other_uid(meta, old) else ("uid", *owned), meta, old)
+        _put_back(owned if has_other_uid else ("uid", *owned), meta, old)
         for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
             if field in old and field not in meta:
                 meta[field] = old[field]
-        for field in _MAPS_AND_LISTS:
-            if field in meta and not meta[field]:
-                del meta[field]
         if self.subresource == "status":
-            rules = self.table.rules
-            _put_back(_MAPS_AND_LISTS if rules.is_custom else rules.unwritten, meta, old)
+            _put_back(rules.unwritten, meta, old)
         return meta
 
     def _hold_identity(self, wanted: JSON, old: JSON) -> None:
@@ -133,24 +133,28 @@ class Write:
 
     def _metadata_causes(self, meta: JSON) -> list[Cause]:
         old = self.old["metadata"]
-        causes = [
+        causes = self._finalizer_causes(meta)
+        causes += [
             status.bad_value(f"metadata.{field}", meta[field], "field is immutable")
             for field in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
             if field in meta and meta[field] != old.get(field)
         ]
-        if "deletionTimestamp" in old:
-            known = old.get("finalizers") or ()
-            added = [one for one in meta.get("finalizers") or () if one not in known]
-            if added:
-                listed = ", ".join(f'"{one}"' for one in added)
-                text = (
-                    "no new finalizers can be added if the object is being deleted, found new "
-                    f"finalizers []string{{{listed}}}"
-                )
-                causes.append(status.forbidden_field("metadata.finalizers", text))
         rules = self.table.rules
         causes += checks.metadata_causes(self.table.resource, meta, rules.is_custom)
         return causes
+
+    def _finalizer_causes(self, meta: JSON) -> list[Cause]:
+        old = self.old["metadata"]
+        known = old.get("finalizers") or ()
+        added = [one for one in meta.get("finalizers") or () if one not in known]
+        if "deletionTimestamp" not in old or not added:
+            return []
+        listed = ", ".join(f'"{one}"' for one in added)
+        text = (
+            "no new finalizers can be added if the object is being deleted, found new finalizers "
+            f"[]string{{{listed}}}"
+        )
+        return [status.forbidden_field("metadata.finalizers", text)]
 
     # --------------------------------------------------------------------------------- other parts
 
@@ -172,6 +176,9 @@ class Write:
                 new["status"] = old["status"]
             else:
                 new.pop("status", None)
+        spec = new.get("spec")
+        if spec and None in spec.values() and not self.table.rules.is_custom:
+            new["spec"] = {name: value for name, value in spec.items() if value is not None}
         if resource.kind == "Node":
             new["spec"] = _without_zeroes(new.get("spec") or {})
         elif resource.kind == "Pod" and new.get("spec") is not old.get("spec"):
@@ -206,9 +213,14 @@ class Write:
 
     def _spec_changed(self, new: JSON) -> bool:
         old = self.old
-        if not self.table.rules.is_custom:
+        rules = self.table.rules
+        if not rules.is_custom:
+            meta, old_meta = new["metadata"], old["metadata"]
+            is_annotated = meta.get("annotations") != old_meta.get("annotations")
+            if rules.counts_annotations and is_annotated:
+                return True
             return not is_same(old.get("spec"), new.get("spec"))
-        skipped = {"metadata", "status"} if self.table.rules.has_status else {"metadata"}
+        skipped = {"metadata", "status"} if rules.has_status else {"metadata"}
         names = {**old, **new}.keys() - skipped
         return any(not is_same(old.get(name), new.get(name)) for name in names)
 
@@ -236,6 +248,18 @@ class Write:
             and not old.get("deletionGracePeriodSeconds")
             and self.table.resource.kind != "Namespace"
         )
+
+
+def _tidied(wanted: JSON) -> JSON:
+    """Metadata as it is stored: without nulls and without what is empty."""
+    meta = {field: value for field, value in wanted.items() if value is not None}
+    for field in _MAPS_AND_LISTS:
+        if field in meta and not meta[field]:
+            del meta[field]
+    for field in ("labels", "annotations"):
+        if field in meta and None in meta[field].values():
+            meta[field] = checks.without_nulls(meta[field])
+    return meta
 
 
 def _put_back(fields: Iterable[str], meta: JSON, old: JSON) -> None:
