@@ -1,4 +1,4 @@
-"""Write the pages that the code can write better than a person: docs/cases.md and docs/reference.
+"""Write what code can write better than a person: docs/cases.md, docs/reference, the README's run.
 
 A page is a function of its source, and of nothing else. Each names its source in its first line.
 
@@ -12,7 +12,9 @@ import difflib
 import importlib
 import inspect
 import itertools
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -37,23 +39,31 @@ from hack import reasons  # noqa: E402
 SRC = ROOT / "src/unmoor"
 DIFF_LINES_SHOWN = 12
 HELP_CHARS = 90
+UNMOOR = Path(sys.executable).with_name("unmoor")
+DEMO_LIMIT_S = 60
+PICTURE_BEGINS = "<!-- a run, written by `make docs` -->"
+PICTURE_ENDS = "<!-- end of the run -->"
+PICTURE_FROM = "A node is deleted"
 
 
 class Page(NamedTuple):
-    """Where a page lies, what it is made from, and what makes its lines."""
+    """Where a page lies, and its text as it should be."""
 
     path: str
-    title: str
-    source: str
-    lines: Callable[[], Iterable[str]]
+    text: Callable[[], str]
 
-    def text(self) -> str:
-        """The page as it should be: the docstring of its function, then what that yields."""
-        note = f"<!-- Generated from {self.source}. Do not edit: `make docs`. -->"
-        link = f"[`{self.source}`]({'../' * self.path.count('/')}{self.source})"
-        intro = inspect.cleandoc(self.lines.__doc__ or "")
-        head = (note, "", f"# {self.title}", "", intro, "", f"Made from {link}.")
-        return "\n".join((*head, *self.lines())).rstrip() + "\n"
+
+def made(path: str, title: str, source: str, lines: Callable[[], Iterable[str]]) -> Page:
+    """A page that is made from one source: the docstring of its function, then what that yields."""
+
+    def text() -> str:
+        note = f"<!-- Generated from {source}. Do not edit: `make docs`. -->"
+        link = f"[`{source}`]({'../' * path.count('/')}{source})"
+        intro = inspect.cleandoc(lines.__doc__ or "")
+        head = (note, "", f"# {title}", "", intro, "", f"Made from {link}.")
+        return "\n".join((*head, *lines())).rstrip() + "\n"
+
+    return Page(path, text)
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -221,7 +231,8 @@ def cases_lines() -> Iterator[str]:
     [rulings](rulings.md).
     """
     cases = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
-    left_out = [one["status"].split()[0] for one in cases if not one["status"].startswith("test:")]
+    status = [one["status"].partition(" ")[0].partition(":") for one in cases]
+    left_out = [name for kind, _, name in status if kind == "excluded"]
     run = len(cases) - len(left_out)
     yield ""
     yield f"**{run} of {len(cases)} run: {100 * run / max(len(cases), 1):.0f} %.**"
@@ -234,9 +245,10 @@ def cases_lines() -> Iterator[str]:
 
 def where(status: str) -> str:
     if not status.startswith("test:"):
-        return plain(status)
-    path, _, test = status.removeprefix("test:").strip().partition("::")
-    return f"[{test.replace('::', ' ') or path}](../{path})"
+        name, _, why = status.removeprefix("excluded:").partition(" ")
+        return f"left out, {code(name)}: {plain(why)}"
+    path, _, test = status.removeprefix("test:").partition("::")
+    return f"[`{test}`](../{path})"
 
 
 def cli_lines() -> Iterator[str]:
@@ -246,8 +258,13 @@ def cli_lines() -> Iterator[str]:
 
 
 def help_of(command: click.Command, parent: click.Context | None, name: str) -> Iterator[str]:
-    context = click.Context(
-        command, parent, name, terminal_width=HELP_CHARS, max_content_width=HELP_CHARS
+    context = command.make_context(
+        name,
+        [],
+        parent,
+        resilient_parsing=True,
+        terminal_width=HELP_CHARS,
+        max_content_width=HELP_CHARS,
     )
     yield ""
     yield f"## {context.command_path}"
@@ -262,15 +279,38 @@ def help_of(command: click.Command, parent: click.Context | None, name: str) -> 
                 yield from help_of(found, context, below)
 
 
-PAGES = tuple(
-    Page(f"docs/{path}", title, source, lines)
-    for path, title, source, lines in (
-        ("reference/effects.md", "Effects", "src/unmoor/lifecycle/effects.py", effects_lines),
-        ("reference/kinds.md", "Kinds", "src/unmoor/model/kinds.py", kinds_lines),
-        ("reference/metrics.md", "Metrics", "src/unmoor/app/metrics.py", metrics_lines),
-        ("reference/reasons.md", "Reasons", "src/unmoor/policy/verdict.py", reasons_lines),
-        ("reference/settings.md", "Settings", "src/unmoor/model/settings.py", settings_lines),
+def readme() -> str:
+    """The README with its picture of a run, from where a node is deleted."""
+    before, _, rest = (ROOT / "README.md").read_text().partition(PICTURE_BEGINS)
+    _, _, after = rest.partition(PICTURE_ENDS)
+    run = subprocess.run(
+        [UNMOOR, "demo", "--pace", "0"],
+        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=DEMO_LIMIT_S,
     )
+    told = run.stdout[run.stdout.index(PICTURE_FROM) :].strip()
+    picture = f"{PICTURE_BEGINS}\n\n```text\n{told}\n```\n\n{PICTURE_ENDS}"
+    return before + picture + after
+
+
+PAGES = (
+    Page("README.md", readme),
+    made("docs/cases.md", "Upstream test cases", "tests/cases.toml", cases_lines),
+    *(
+        made(f"docs/reference/{name}", title, f"src/unmoor/{source}", lines)
+        for name, title, source, lines in (
+            ("cli.md", "Command line", "app/cli/__init__.py", cli_lines),
+            ("effects.md", "Effects", "lifecycle/effects.py", effects_lines),
+            ("kinds.md", "Kinds", "model/kinds.py", kinds_lines),
+            ("metrics.md", "Metrics", "app/metrics.py", metrics_lines),
+            ("reasons.md", "Reasons", "policy/verdict.py", reasons_lines),
+            ("settings.md", "Settings", "model/settings.py", settings_lines),
+        )
+    ),
 )
 
 
