@@ -53,9 +53,20 @@ REFUSED: dict[str, tuple[Any, str, str, str]] = {
     ),
     "no host": (kubeconfig(cluster={"server": "https://"}), "server", "not a URL", "https://"),
     "bad port": (kubeconfig(cluster={"server": "https://a:x"}), "server", "not a URL", "https://"),
-    "query": (kubeconfig(cluster={"server": "https://a?b=c"}), "server", "query", "https://"),
+    "query": (
+        kubeconfig(cluster={"server": f"https://a?b={HIDDEN}"}),
+        "server",
+        "query",
+        "https://",
+    ),
     "user in URL": (
         kubeconfig(cluster={"server": f"https://u:{HIDDEN}@api"}),
+        "server",
+        "user name in it",
+        "move",
+    ),
+    "user without a scheme": (
+        kubeconfig(cluster={"server": f"u:{HIDDEN}@api"}),
         "server",
         "user name in it",
         "move",

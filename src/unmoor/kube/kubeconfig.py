@@ -273,19 +273,19 @@ def _server(server: str, origin: str) -> str:
     remedy = "write it as https://host:port"
     if not server:
         raise ConfigError(origin, "server", "it is not set", remedy)
+    if "@" in server:  # looked for in the text: without a scheme urlsplit finds no user
+        raise ConfigError(
+            origin, "server", "it has a user name in it", "move the credentials to the user"
+        )
     try:
         parts = urlsplit(server)
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise ConfigError(origin, "server", "it is not a URL", remedy) from None
-    if parts.username is not None or parts.password is not None:
-        raise ConfigError(
-            origin, "server", "it has a user name in it", "move the credentials to the user"
-        )
     if parts.scheme not in {"https", "http"} or not host:
         raise ConfigError(origin, "server", f"{server!r} is not a URL of an API server", remedy)
     if parts.query or parts.fragment:
-        raise ConfigError(origin, "server", f"{server!r} has a query or a fragment", remedy)
+        raise ConfigError(origin, "server", "it has a query or a fragment", remedy)
     return server.rstrip("/")
 
 
