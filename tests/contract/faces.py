@@ -26,6 +26,7 @@ from unmoor.model.crds import all_crds
 from unmoor.model.kinds import (
     BUDGETS,
     CONFIG_MAPS,
+    INSTANCES,
     KINDS,
     MACHINES,
     NAMESPACES,
@@ -161,6 +162,11 @@ class Place:
         meta = {"name": self.name(stem), "labels": self.labels, **parts.pop("metadata", {})}
         await self.create(MACHINES, {"metadata": meta, "spec": parts.pop("spec", {}), **parts})
         return MACHINES.ref(meta["name"])
+
+    async def instance(self, stem: str, **parts: Any) -> Ref:
+        meta: JSON = {"name": self.name(stem), "labels": self.labels}
+        await self.create(INSTANCES, {"metadata": meta, **parts})
+        return INSTANCES.ref(meta["name"])
 
     async def pod(self, name: str = "pod", *, phase: str = "", **parts: Any) -> Ref:
         """A pod; with a phase it is on a node, too, and ready if it runs."""

@@ -6,9 +6,9 @@ import pytest
 
 from tests.contract.faces import PATIENCE_S, Place, refused, told, version_of, watching
 from unmoor.model.base import JSON
-from unmoor.model.kinds import CONFIG_MAPS, MACHINES, NODES, PODS
+from unmoor.model.kinds import CONFIG_MAPS, INSTANCES, MACHINES, NODES, PODS
 from unmoor.model.pod import Pod
-from unmoor.runtime.ports import Change, Query
+from unmoor.runtime.ports import Broken, Change, Query
 
 
 def names(changes: list[tuple[str, JSON]]) -> list[tuple[str, str]]:
@@ -77,6 +77,32 @@ async def test_changes_are_decoded(place: Place) -> None:
             assert isinstance(event.object, Pod)
             assert event.object.name == "a"
             break
+
+
+async def test_what_does_not_decode_is_broken(place: Place) -> None:
+    await place.instance("bad", spec={"cluster": 5})
+    await place.instance("good", spec={"cluster": "mine"})
+    page = await place.api.list(INSTANCES, place.selection)
+
+    assert [one.name for one in page.items] == [place.name("good")]
+    [broken] = page.broken
+    assert (broken.ref.kind, broken.ref.name) == ("Instance", place.name("bad"))
+    assert broken.ref.uid
+    assert "cluster" in broken.problem
+
+
+async def test_what_does_not_decode_does_not_end_a_watch(place: Place) -> None:
+    since = await version_of(place, INSTANCES)
+    await place.instance("bad", spec={"cluster": 5})
+    await place.instance("good", spec={"cluster": "mine"})
+
+    async with watching(place.api, INSTANCES, place.selection, since) as events:
+        bad, good = await anext(events), await anext(events)
+
+    assert isinstance(bad, Broken)
+    assert bad.ref.name == place.name("bad")
+    assert int(bad.resource_version) > int(since)
+    assert isinstance(good, Change)
 
 
 async def test_without_a_version_a_watch_begins_with_what_there_is(place: Place) -> None:

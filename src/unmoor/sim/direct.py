@@ -22,6 +22,7 @@ from unmoor.runtime.ports import (
     Bookmark,
     Broken,
     Change,
+    Clock,
     DeleteOptions,
     Page,
     PatchType,
@@ -33,6 +34,8 @@ from unmoor.sim.apiserver.watch import Watch
 
 T = TypeVar("T")
 
+BOOKMARK_EVERY_S = 60.0
+"""How often a real server tells quiet watchers how far they are."""
 CACHE_LIMIT_OBJECTS = 200_000
 """Decoded objects that are remembered for each type; then all are forgotten."""
 
@@ -145,6 +148,15 @@ class DirectApi:
     async def delete(self, ref: Ref, options: DeleteOptions = _NO_OPTIONS) -> JSON:
         """DELETE."""
         return self._server.delete(ref, options)
+
+
+async def send_bookmarks(
+    server: Server, clock: Clock, *, every_s: float = BOOKMARK_EVERY_S
+) -> None:
+    """Tell every watcher how far it is, now and then, until cancelled."""
+    while True:
+        await clock.sleep(every_s)
+        server.send_bookmarks()
 
 
 def _as_sent(body: Any) -> Any:

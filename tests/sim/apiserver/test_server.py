@@ -9,11 +9,14 @@ import pytest
 
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import CONFIG_MAPS, MACHINES, NAMESPACES, NODES, PODS, Resource
+from unmoor.model.taint import Taint
 from unmoor.runtime.ports import ApiError, Bookmark, Broken, Change, DeleteOptions, Query
+from unmoor.sim import virtual
 from unmoor.sim.apiserver import Entry, Server, Watch
 from unmoor.sim.apiserver.server import SNAPSHOTS_LIMIT
 from unmoor.sim.apiserver.storage import HISTORY_LIMIT_ENTRIES
-from unmoor.sim.direct import Decoder, DirectApi
+from unmoor.sim.direct import Decoder, DirectApi, send_bookmarks
+from unmoor.sim.virtual import VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 CONTAINER: JSON = {"name": "main", "image": "img:1"}
@@ -314,6 +317,15 @@ async def test_an_object_that_does_not_decode_is_broken(server: Server) -> None:
     assert "unschedulable" in broken.problem
 
 
+async def test_a_body_may_hold_structs(server: Server) -> None:
+    """A wire would not notice either."""
+    taint = Taint(key="a", effect="NoSchedule")
+    body = {"metadata": {"name": "a"}, "spec": {"taints": (taint,)}}
+    node = await DirectApi(server).create(NODES.ref("a"), body)
+
+    assert node["spec"]["taints"][0] == {"key": "a", "effect": "NoSchedule"}
+
+
 async def test_a_broken_object_does_not_end_a_watch(server: Server) -> None:
     api = DirectApi(server)
     since = server.version
@@ -334,6 +346,18 @@ async def test_bookmarks_tell_the_version(server: Server) -> None:
     server.send_bookmarks()
 
     assert await waiting == Bookmark(server.version)
+
+
+def test_bookmarks_come_from_time_to_time() -> None:
+    async def play() -> tuple[object, float]:
+        clock = VirtualClock()
+        server = Server(clock.wall)
+        task = asyncio.create_task(send_bookmarks(server, clock, every_s=60.0))
+        event = await anext(DirectApi(server).watch(NODES, since=server.version))
+        task.cancel()
+        return event, clock.now().mono
+
+    assert virtual.run(play()) == (Bookmark("5"), 60.0)
 
 
 async def test_a_bookmark_never_skips_what_is_not_told_yet(server: Server) -> None:
