@@ -334,3 +334,36 @@ def test_the_foreign_finalizer_of_a_node_holds_the_command() -> None:
 
     assert command(world).phase is DisruptionPhase.DELETING
     assert world.view.node("a").metadata.finalizers == (HELD,)  # type: ignore[union-attr]
+
+
+def test_an_uncordon_while_deleting_cancels_what_is_not_deleted_yet() -> None:
+    """What was asked to go goes on; what was not is let go."""
+    world = empties("ab")
+    world.fails = lambda effect: isinstance(effect, Delete) and effect.ref.name == "b"
+    world.run(*EVERYTHING, for_s=8)
+    assert command(world).phase is DisruptionPhase.DELETING
+
+    world.change(world.view.node("b"), spec__unschedulable=False)
+    world.fails = lambda _: False
+    world.run(DEPROVISIONING, TERMINATION, MACHINE, for_s=30)
+    assert command(world).phase is DisruptionPhase.CANCELLED
+    assert world.names("Node") == ["b"]
+    assert world.view.node("b").disruption == ""  # type: ignore[union-attr]
+
+
+def test_nodes_that_are_gone_before_anything_was_asked_end_the_command() -> None:
+    world = empties("a")
+    world.step(DEPROVISIONING, "all")
+    world.drop(world.view.node("a"))
+    world.settle(DEPROVISIONING)
+
+    assert command(world).phase is DisruptionPhase.CANCELLED
+
+
+def test_a_mark_whose_object_the_server_knows_is_kept() -> None:
+    """Our picture of the Disruption may be older than that of the node."""
+    world = World(node(disruption="emptiness-new"), machine(), pod())
+    world.fails = lambda effect: not isinstance(effect, Patch)
+    world.run(DEPROVISIONING, for_s=20)
+
+    assert world.view.node("a").disruption == "emptiness-new"  # type: ignore[union-attr]

@@ -232,3 +232,53 @@ def test_a_sound_machine_is_silent() -> None:
     world.settle(CONSISTENCY)
 
     assert world.effects == []
+
+
+def test_what_is_missing_altogether_is_reported() -> None:
+    promised: dict[str, str | int | float]
+    promised = {"cpu": "4", "example.org/gpu": "1", "memory": "much"}
+    world = World(machine(capacity=promised), node(capacity={"cpu": "4"}))
+    world.settle(CONSISTENCY)
+    told = [event.message for event in world.events("FailedConsistencyCheck")]
+
+    assert told[0] == "node a reports no example.org/gpu"
+    assert "'much' is not a quantity" in told[1]
+
+
+def test_a_machine_on_its_way_is_not_compared() -> None:
+    world = World(
+        machine("m-new", is_new=True),
+        machine(deleted_at=builders.NOW, capacity={"memory": "128Gi"}),
+        node(capacity={"memory": "64Gi"}),
+    )
+    world.settle(CONSISTENCY)
+
+    assert world.effects == []
+
+
+def test_machines_that_go_anyway_and_foreign_instances_are_left_alone() -> None:
+    foreign = builders.instance()
+    world = World(
+        machine(conditions=LAUNCHED, deleted_at=builders.NOW),
+        machine("m-b", conditions=LAUNCHED, is_ours=False),
+    )
+    world.cloud["aws:///i-1"] = type(foreign)(
+        provider_id="aws:///i-1",
+        state=InstanceState.RUNNING,
+        instance_type="",
+        zone="",
+        capacity_type="",
+        cluster=builders.CLUSTER,
+        launched_at=builders.LONG_AGO,
+    )
+    world.settle(GARBAGE)
+
+    assert world.done(Terminate) == world.done(Delete) == []
+
+
+def test_a_refused_termination_of_a_lost_instance_is_repeated() -> None:
+    world = World(instances=[instance()])
+    world.fails = lambda effect: isinstance(effect, Terminate)
+    world.run(GARBAGE, for_s=12)
+
+    assert 2 <= len(world.done(Terminate)) <= 4

@@ -10,7 +10,7 @@ from tests import builders
 from tests.builders import at, condition, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import MACHINE, TERMINATION
-from unmoor.lifecycle.effects import Delete, Launch, Patch, Terminate
+from unmoor.lifecycle.effects import Delete, Launch, Observe, Patch, Terminate
 from unmoor.model import names
 from unmoor.model.machine import (
     MACHINE_LAUNCHED,
@@ -327,3 +327,49 @@ def test_a_launch_that_was_just_answered_is_not_forgotten_at_the_end() -> None:
     world.settle(MACHINE)
 
     assert [effect.provider_id for effect in world.done(Terminate)] == ["sim:///i-0"]
+
+
+def test_a_link_that_cannot_be_looked_at_is_tried_again() -> None:
+    world = World(
+        machine(is_new=True, annotations={names.LINKED: "sim:///old"}), instances=[instance("old")]
+    )
+    world.fails = lambda effect: isinstance(effect, Observe)
+    world.run(MACHINE, for_s=5)
+    failed = the_machine(world).condition(MACHINE_LAUNCHED)
+    assert failed is not None
+    assert failed.reason == "LinkFailed"
+
+    world.fails = lambda _: False
+    world.run(MACHINE, for_s=10)
+    assert the_machine(world).is_launched
+
+
+def test_a_wish_for_one_value_becomes_a_label_unless_the_cloud_knows_better() -> None:
+    wishes = (
+        NodeSelectorRequirement(key="team", operator="In", values=("shop",)),
+        NodeSelectorRequirement(key="rack", operator="In", values=("r1",)),
+        NodeSelectorRequirement(key="size", operator="In", values=("s", "m")),
+    )
+    world = new(requirements=wishes, labels={"own": "1"})
+    world.cloud["sim:///x"] = instance("x", token="uid-machine-m-a-1", labels={"rack": "r2"})
+    world.settle(MACHINE)
+    labels = the_machine(world).metadata.labels
+
+    assert (labels["team"], labels["rack"], labels["own"]) == ("shop", "r2", "1")
+    assert "size" not in labels
+
+
+def test_a_refused_termination_is_repeated() -> None:
+    world = ended()
+    world.fails = lambda effect: isinstance(effect, Terminate)
+    world.run(MACHINE, for_s=12)
+
+    assert 2 <= len(world.done(Terminate)) <= 4
+    assert world.names("Machine") == ["m-a"]
+
+
+def test_a_deleted_machine_without_our_finalizer_is_not_ours_to_end() -> None:
+    world = ended(finalizers=("example.org/other",))
+    world.run(MACHINE, for_s=5)
+
+    assert world.effects == []

@@ -246,3 +246,42 @@ def test_t148_the_finalizer_comes_first() -> None:
 
     assert len(step.effects) == 1
     assert the_machine(world).metadata.finalizers == (names.TERMINATION_FINALIZER,)
+
+
+def test_a_linked_node_keeps_its_own_annotations_and_taints() -> None:
+    world = launched(
+        node(is_joined=False, finalizers=()),
+        annotations={names.LINKED: "sim:///a", "note": "1"},
+        taints=(MINE,),
+        labels={"team": "shop"},
+    )
+    world.settle(MACHINE)
+    found = the_node(world)
+
+    assert found.metadata.annotations == {names.MANAGED_BY: builders.CLUSTER}
+    assert found.spec.taints == ()
+    assert found.metadata.labels["team"] == "shop"
+    assert world.counted("nodes_created") == 0
+
+
+def test_nothing_is_added_to_a_node_that_goes() -> None:
+    going = node(
+        is_joined=False, deleted_at=builders.NOW, labels={names.PROVISIONER_NAME: "default"}
+    )
+    world = launched(builders.changed(going, metadata__finalizers=("example.org/other",)))
+    world.run(MACHINE, for_s=5)
+
+    assert the_node(world).metadata.finalizers == ("example.org/other",)
+
+
+def test_a_node_that_is_lost_before_it_was_ready_is_waited_for() -> None:
+    world = registered(node(is_ready=False))
+    world.drop(the_node(world))
+
+    assert reason_of(world) == "NodeNotFound"
+
+
+def test_a_quantity_that_is_none_holds_it_back() -> None:
+    world = registered(node(), requests={"cpu": "much"})
+
+    assert reason_of(world) == "ResourceNotRegistered"

@@ -21,10 +21,11 @@ from tests.builders import (
     provisioner,
 )
 from unmoor.model import names
-from unmoor.model.base import Object
+from unmoor.model.base import Object, ObjectMeta
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, Machine
 from unmoor.model.snapshot import View
+from unmoor.model.workload import Job, JobStatus
 from unmoor.policy import candidates, emptiness, methods, settling
 from unmoor.policy.command import Candidate, Proposal
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -225,3 +226,19 @@ def test_r3_an_owner_that_is_gone_wants_nothing() -> None:
 def test_ages_are_never_negative() -> None:
     """T09: a time stamp in the future is an age of nothing, not of less."""
     assert moment().since_s(builders.NOW + timedelta(minutes=7)) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["Job", "Rollout"])
+def test_r3_finished_jobs_and_owners_of_unknown_kinds(kind: str) -> None:
+    """A finished Job wants nothing; of a kind that we cannot read, what is there counts."""
+    owner = builders.owner(kind, "one")
+    done = Job(
+        metadata=ObjectMeta(name="one", namespace="shop", uid=owner.uid),
+        status=JobStatus(conditions=(condition("Complete"),)),
+    )
+    running = builders.changed(done, status=JobStatus())
+    moved = settling.baseline(View.of(pod(owners=(owner,)), running), [pod(owners=(owner,))])
+    assert len(moved) == 1
+
+    after = View.of(done) if kind == "Job" else View.of()
+    assert settling.unsettled(after, moved) == ()
