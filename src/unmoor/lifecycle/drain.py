@@ -185,7 +185,7 @@ def _evicting(
     known: eviction.Known,
     moment: Moment,
 ) -> Progress:
-    asked = eviction.ask(view, plan.turn, known.memory, moment)
+    asked = eviction.ask(view, plan, known.memory, moment)
     cut = _cut_short(order, plan, moment)
     held = eviction.held_back(view, node, plan, order.method)
     verdicts = (

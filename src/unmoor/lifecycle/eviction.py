@@ -188,14 +188,17 @@ def _returning(
     return tuple(verdicts)
 
 
-def ask(view: View, turn: tuple[Pod, ...], memory: Memory, moment: Moment) -> Step[Memory]:
+def ask(view: View, plan: Plan, memory: Memory, moment: Moment) -> Step[Memory]:
     """Ask those whose back-off is over; the step's memory says when each may be asked again."""
     tries = dict(memory.tries)
+    is_held = any(_holds(view, memory, pod) for pod in plan.waiting)
     effects: list[AnyEffect] = []
     wakes: list[float] = []
-    for pod in turn:
+    for pod in plan.turn:
         budgets = _state_of_budgets(view, pod)
-        known = tries.get(pod.uid) or _returned(view, pod, memory, budgets, moment)
+        known = tries.get(pod.uid)
+        if known is None and (is_held or not is_returning(view, memory, pod)):
+            known = _returned(view, pod, memory, budgets, moment)
         if known is not None:
             tries[pod.uid] = known
         is_eased = known is not None and _is_eased(known, budgets)
@@ -222,6 +225,14 @@ def ask(view: View, turn: tuple[Pod, ...], memory: Memory, moment: Moment) -> St
     )
 
 
+def _holds(view: View, memory: Memory, pod: Pod) -> bool:
+    """The drain waits for this pod, however often those that come back are asked."""
+    if not is_returning(view, memory, pod):
+        return True
+    answer = view.answer(Asked.EVICTION, pod.uid)
+    return not pod.is_deleting and answer is not None and answer.problem is not None
+
+
 def _returned(
     view: View,
     pod: Pod,
@@ -232,7 +243,8 @@ def _returned(
     """A pod of an owner that keeps coming back is not asked at once: each round waits longer.
 
     A pod that has not started goes the moment it is asked, and its successor may be here in the
-    same moment: without a pause that is a storm for as long as another pod holds the drain.
+    same moment: without a pause that is a storm for as long as another pod holds the drain. (Once
+    only such pods are left they are asked together and at once, so that all are passed together.)
     """
     rounds = _round_of(memory, pod)
     if not rounds:
