@@ -79,21 +79,6 @@ async def test_a_node_is_emptied_under_its_budget_and_stays_cordoned(cluster: Cl
     assert not cordoned(cluster, "b")
 
 
-async def test_json_lines_end_with_a_summary(cluster: Cluster) -> None:
-    await cluster.deployment("web", 1)
-    await ready(cluster, 1)
-    await cluster.node("b")
-
-    code, lines, _ = await drain(cluster, "a", "b", "-o", "json")
-
-    told = [json.loads(line) for line in lines]
-    assert code == 0
-    assert {"node": "a", "state": "cordoned"}.items() <= told[0].items()
-    assert told[-1]["drained"] == ["a", "b"]
-    assert told[-1]["not_begun"] == []
-    assert [one["moved"] for one in told[-1]["nodes"]] == [1, 1]
-
-
 async def test_a_held_node_is_exit_code_1_names_the_budget_and_leaves_the_rest_alone(
     cluster: Cluster,
 ) -> None:
@@ -101,25 +86,19 @@ async def test_a_held_node_is_exit_code_1_names_the_budget_and_leaves_the_rest_a
     await ready(cluster, 2)
     await cluster.node("b")
 
-    code, lines, err = await drain(cluster, "a", "b", "--timeout", "2s")
+    code, lines, err = await drain(cluster, "a", "b", "--timeout", "2s", "-o", "json")
 
+    told = [json.loads(line) for line in lines]
     assert code == 1
     assert "is held by disruption budget default/web: 0 disruptions allowed (2 of 2 pods" in err
     assert "`kubectl uncordon a` gives it back; not begun: b" in err
-    assert "node/a not drained after 2 s" in lines[-1]
+    assert {"node": "a", "state": "cordoned"}.items() <= told[0].items()
+    assert {change["state"] for change in told[:-1]} == {"cordoned", "waiting", "held"}
+    assert told[-1]["drained"] == []
+    assert told[-1]["not_begun"] == ["b"]
+    assert len(told[-1]["nodes"][0]["left"]) == 2
     assert len(cluster.running_on("a")) == 2
     assert not cordoned(cluster, "b")
-
-
-async def test_at_the_deadline_pods_go_past_their_budget(cluster: Cluster) -> None:
-    await cluster.deployment("web", 2, available=2)
-    await ready(cluster, 2)
-
-    code, lines, _ = await drain(cluster, "a", "--deadline", "2s")
-
-    assert code == 0
-    assert any("it is deleted past its disruption budget" in line for line in lines)
-    assert cluster.running_on("a") == []
 
 
 async def test_interrupted_it_says_what_it_leaves_and_how_to_go_on(cluster: Cluster) -> None:
@@ -187,15 +166,3 @@ async def test_a_cordon_that_is_forbidden_ends_it_at_once(cluster: Cluster) -> N
 
     assert code == 1
     assert err == "unmoor: node/a cannot be cordoned: you may not PATCH nodes\n"
-
-
-async def test_a_person_cordoned_it_before(cluster: Cluster) -> None:
-    await cluster.api.patch(Ref("Node", "a"), {"spec": {"unschedulable": True}})
-
-    code, lines, _ = await drain(cluster, "a")
-
-    assert code == 0
-    assert lines[0] == "node/a cordoned: it was cordoned before"
-    assert "unmoor.dev/cordoned" not in cluster.server.get(Ref("Node", "a"))["metadata"].get(
-        "annotations", {}
-    )
