@@ -73,6 +73,7 @@ class Server:
         """Serve these kinds; the four namespaces of every cluster are there."""
         self.store = Store(clock, Random(seed), resources)
         self._snapshots: dict[str, Objects] = {}
+        self._lists = 0
         self._watches: tuple[Watch, ...] = ()
         for kind, schema in schemas_of(crds.all_crds()).items():
             if kind in self.store.tables:
@@ -121,7 +122,8 @@ class Server:
         if not limit or start + limit >= len(items):
             return Listing(items[start:] if start else items, version)
         if not number:
-            number = f"{version}/{len(self._snapshots)}/{resource.kind}"
+            self._lists += 1
+            number = str(self._lists)
             self._keep_snapshot(number, items)
         stop = start + limit
         return Listing(
