@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -58,6 +58,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 @click.argument("nodes", nargs=-1, required=True, metavar="NODE...")
 @click.option(
     "--deadline",
+    "deadline_s",
     type=DURATION,
     metavar="DURATION",
     help="When it is over, pods go past their budgets, and grace shrinks to what is left. By "
@@ -65,6 +66,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.option(
     "--timeout",
+    "timeout_s",
     type=DURATION,
     metavar="DURATION",
     help="Give up on a node after this long; by default never. It stays cordoned.",
@@ -74,16 +76,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 )
 @cluster_options
 @output_option
-def drain(  # noqa: PLR0913 - one parameter for each option
-    nodes: tuple[str, ...],
-    kubeconfig: str,
-    context: str,
-    output: str,
-    *,
-    deadline: float | None,
-    timeout: float | None,
-    dry_run: bool,
-) -> None:
+def drain(nodes: tuple[str, ...], *, dry_run: bool, **chosen: Any) -> None:
     """Cordon and empty nodes of any cluster, one after another, under their disruption budgets.
 
     Workloads go first, then system-cluster-critical and system-node-critical pods. DaemonSet and
@@ -95,14 +88,7 @@ def drain(  # noqa: PLR0913 - one parameter for each option
     With --dry-run the server itself is asked, by dry-run evictions; exit code 1 means that a pod
     would be held as things stand.
     """
-    choice = Choice(
-        kubeconfig=kubeconfig,
-        context=context,
-        nodes=tuple(dict.fromkeys(_name(node) for node in nodes)),
-        deadline_s=deadline,
-        timeout_s=timeout,
-        output=output,
-    )
+    choice = Choice(nodes=tuple(dict.fromkeys(_name(node) for node in nodes)), **chosen)
     from unmoor.app import logs, stopping  # noqa: PLC0415 - heavy
 
     logs.configure(level="error", form="text")
