@@ -87,10 +87,7 @@ def test_what_is_cited_can_be_looked_up(pattern: re.Pattern[str]) -> None:
     rulings = (tree.ROOT / "docs/rulings.md").read_text()
     listed = set(re.findall(r"^\| ([A-Z][0-9]{1,2}) \|", rulings, re.MULTILINE))
     cited = {
-        number: source.path
-        for source in tree.sources()
-        if source.path.startswith("src/")
-        for number in pattern.findall(source.text)
+        number: source.path for source in tree.sources() for number in pattern.findall(source.text)
     }
 
     assert {number: path for number, path in cited.items() if number not in listed} == {}
