@@ -50,6 +50,12 @@ class Slow(msgspec.Struct, frozen=True):
     delay_s: float
 
 
+class Late(msgspec.Struct, frozen=True):
+    """The call is carried out at once, and answered ``delay_s`` seconds later."""
+
+    delay_s: float
+
+
 class Cut(msgspec.Struct, frozen=True):
     """A watch ends after so many events: with an error, or as servers end one now and then."""
 
@@ -58,7 +64,7 @@ class Cut(msgspec.Struct, frozen=True):
     after_s: float = 0.0
 
 
-Planned = PortError | Lost | Slow | Cut | Exception | None
+Planned = PortError | Lost | Slow | Late | Cut | Exception | None
 
 
 def refused(code: int, reason: str = "", message: str = "no", **more: Any) -> ApiError:
@@ -253,7 +259,7 @@ class ScriptedApi:
                 await asyncio.sleep(delay_s)
             case Exception() as error:
                 raise error
-            case Cut() | Lost() as happening:
+            case Cut() | Lost() | Late() as happening:
                 return happening
             case None:
                 pass

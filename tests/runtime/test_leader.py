@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.runtime.scripted import Lost, Planned, ScriptedApi, Slow, passes, refused
+from tests.runtime.scripted import Late, Lost, Planned, ScriptedApi, Slow, passes, refused
 from unmoor.model.base import JSON, Ref
 from unmoor.runtime.leader import RELEASE_LIMIT_S, Leader, LeaseTimes
 from unmoor.runtime.ports import Unreachable
@@ -37,6 +37,8 @@ class Way(ScriptedApi):
         answer = await call()
         if isinstance(happening, Lost):
             raise Unreachable("the answer was lost")
+        if isinstance(happening, Late):
+            await passes(happening.delay_s)
         return answer
 
     async def get(self, ref: Ref) -> JSON:
@@ -322,10 +324,26 @@ TROUBLES: list[Planned] = [
     Slow(1.0),
     Slow(4.0),
     Slow(30.0),
+    Late(4.0),
     refused(409, "Conflict"),
     refused(500, "InternalError"),
 ]
 DOINGS = ["cut 0", "cut 1", "cut 2", "mend 0", "mend 1", "mend 2", "crash 0", "crash 1", "label"]
+
+
+def test_the_time_to_act_counts_from_the_question_not_from_the_answer() -> None:
+    times = LeaseTimes(3.0, 3.0, 0.5)
+
+    async def scene(race: Race) -> None:
+        await passes(10.1)
+        race.candidates[0].api.plan("patch", Late(1.4))
+        await passes(1.5)
+        race.candidates[0].api.is_cut = True
+        seen = await race.watch(20.0, 0.01)
+        assert all(len(leaders) <= 1 for leaders in seen)
+        assert seen[-1] == [1]
+
+    play(scene, times=times)
 
 
 @given(

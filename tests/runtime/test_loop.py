@@ -160,6 +160,21 @@ def test_the_next_step_reads_our_own_writes() -> None:
     assert seen == [{}, {"mark": "x"}]
 
 
+def test_a_row_that_is_full_waits_although_something_is_due() -> None:
+    world = World()
+    names = [f"n{number}" for number in range(CONCURRENT_KEYS_MAX)]
+    refs = {ref.name: ref for ref in (world.see("Node", name) for name in ("a", *names))}
+    world.api.plan("patch", *[Slow(60.0)] * CONCURRENT_KEYS_MAX)
+
+    def step(_view: View, key: Any, memory: Any, moment: Moment) -> Step[Any]:
+        if key == "a":
+            return Step(wake_at=moment.after(0.5))
+        return Step(memory=1, effects=() if memory else (mark(refs[key], "x"),))
+
+    world.play([world.row(step, wakes=ON_NODES)], 61.0)
+    assert world.times("a")[:2] == [0.0, 60.0]
+
+
 def test_no_more_keys_than_allowed_are_under_way() -> None:
     world = World()
     count = 2 * CONCURRENT_KEYS_MAX + 5
