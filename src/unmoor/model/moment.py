@@ -7,7 +7,7 @@ that is never true (a pod both before and after its deadline), so there is only 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -42,13 +42,13 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def rfc3339(wall: datetime) -> str:
-    """Format a UTC time as the API does for metav1.Time: whole seconds, ``Z``."""
-    return wall.strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Format an aware time as the API does for metav1.Time: UTC, whole seconds, ``Z``."""
+    return wall.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def rfc3339_micro(wall: datetime) -> str:
-    """Format a UTC time as the API does for metav1.MicroTime (Lease, events.k8s.io)."""
-    return wall.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """Format an aware time as the API does for metav1.MicroTime (Lease, events.k8s.io)."""
+    return wall.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def earliest(*times: float | None) -> float | None:

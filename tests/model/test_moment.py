@@ -1,0 +1,45 @@
+"""When: waits on one clock, time stamps on the other, and never both mixed up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from unmoor.model.moment import Moment, earliest, rfc3339, rfc3339_micro
+
+WALL = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
+NOW = Moment(WALL, 1000.0)
+LATER = timedelta(seconds=30)
+
+
+def test_waits_are_never_in_the_past() -> None:
+    assert NOW.after(30) == 1030.0
+    assert NOW.after(-30) == 1000.0
+    assert NOW.at(WALL + LATER) == 1030.0
+    assert NOW.at(WALL - LATER) == 1000.0
+
+
+@pytest.mark.parametrize(
+    ("since", "seconds"), [(WALL - LATER, 30.0), (WALL, 0.0), (WALL + LATER, 0.0), (None, 0.0)]
+)
+def test_nothing_has_lasted_less_than_no_time(since: datetime | None, seconds: float) -> None:
+    assert NOW.since_s(since) == seconds
+
+
+def test_a_deadline_is_a_wall_time() -> None:
+    assert NOW.plus(30) == WALL + LATER
+
+
+def test_times_are_written_as_the_api_does() -> None:
+    there = datetime(2024, 5, 1, 14, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
+
+    assert rfc3339(there) == "2024-05-01T12:00:00Z"
+    assert rfc3339_micro(there) == "2024-05-01T12:00:00.123456Z"
+
+
+@pytest.mark.parametrize(
+    ("times", "first"), [((), None), ((None, None), None), ((3.0, None, 2.0), 2.0), ((0.0,), 0.0)]
+)
+def test_the_earliest_of_what_is_known(times: tuple[float | None, ...], first: float) -> None:
+    assert earliest(*times) == first
