@@ -151,6 +151,21 @@ async def test_a_rehearsal_is_exit_code_1_when_a_pod_would_be_held(cluster: Clus
     assert err == "unmoor: pods would be held on a; nothing was written\n"
 
 
+async def test_a_reader_that_has_enough_is_no_error_of_ours(cluster: Cluster) -> None:
+    await cluster.deployment("web", 2, available=2)
+    await ready(cluster, 2)
+    process = await start(cluster, "a", "--timeout", "2s")
+    assert process.stdout is not None
+    await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)
+
+    process.stdout._transport.close()  # type: ignore[attr-defined]
+    assert process.stderr is not None
+    err = await asyncio.wait_for(process.stderr.read(), PATIENCE_S)
+
+    assert await process.wait() == 1
+    assert b"Traceback" not in err
+
+
 async def test_no_such_node_and_nothing_is_touched(cluster: Cluster) -> None:
     code, _, err = await drain(cluster, "a", "nope")
 

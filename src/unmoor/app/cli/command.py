@@ -111,20 +111,16 @@ def failures_in_one_line() -> Iterator[None]:
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except ExceptionGroup as group:
-        expected = _expected_in(group)
-        if expected is None:
+        leaves = list(_leaves(group))
+        if all(isinstance(leaf, BrokenPipeError) for leaf in leaves):
+            raise leaves[0] from None  # click ends quietly: whoever read us has enough
+        if not all(_is_expected(leaf) for leaf in leaves):
             raise
-        raise Failure(str(expected)) from None
+        raise Failure(str(leaves[0])) from None
     except Exception as error:
         if not _is_expected(error):
             raise
         raise Failure(str(error)) from None
-
-
-def _expected_in(group: ExceptionGroup[Exception]) -> Exception | None:
-    """The first leaf, when all of them were to be expected."""
-    leaves = list(_leaves(group))
-    return leaves[0] if all(_is_expected(leaf) for leaf in leaves) else None
 
 
 def _leaves(error: Exception) -> Iterator[Exception]:

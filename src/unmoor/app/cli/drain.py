@@ -61,8 +61,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     "deadline_s",
     type=DURATION,
     metavar="DURATION",
-    help="When it is over, pods go past their budgets, and grace shrinks to what is left. By "
-    "default budgets hold for ever.",
+    help="When it is over, a node's pods go past their budgets, and grace shrinks to what is "
+    "left. By default budgets hold for ever.",
 )
 @click.option(
     "--timeout",

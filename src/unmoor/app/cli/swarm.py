@@ -11,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from traceback import format_exc
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 SEEDS_MAX = 1_000_000
 """More seeds than this in one call is a slip of the finger."""
+CPU_MOST_MILLI = 8_000
+ARCH = "amd64"
 AHEAD = 4
 """Seeds handed out before their turn, for each process: results are held until they are told."""
 
@@ -104,6 +108,22 @@ def swarm(seeds: range, hours: float, jobs: int | None, output: str) -> None:
         raise Failure(f"seeds that broke a rule: {named}; each story above ends with its replay")
 
 
+def play(seed: int, hours: float) -> SeedResult:
+    """One seed on the simulated cloud, which sells the smaller ones of real machines there."""
+    # What is imported here, the overview of commands does not need.
+    from unmoor.cloud.catalogue import ec2_types  # noqa: PLC0415
+    from unmoor.cloud.simulated import SimulatedCloud  # noqa: PLC0415
+    from unmoor.sim.swarm import run_seed  # noqa: PLC0415
+
+    types = tuple(one for one in ec2_types() if one.capacity["cpu"] <= CPU_MOST_MILLI)
+    return run_seed(
+        seed,
+        hours,
+        cloud=lambda api: SimulatedCloud(api, types),
+        shapes={one.name: one for one in types if one.arch == ARCH},
+    )
+
+
 def _results(seeds: range, hours: float, jobs: int) -> Iterator[SeedResult]:
     """The results in the order of the seeds."""
     processes = min(jobs, len(seeds))
@@ -139,11 +159,20 @@ def _live_through(seed: int, hours: float) -> SeedResult:
 @contextmanager
 def _workers(processes: int) -> Iterator[Executor]:
     """A pool that does not finish what nobody waits for any more."""
-    pool = ProcessPoolExecutor(processes)
+    pool = ProcessPoolExecutor(processes, initializer=_leave_interrupts_to_the_parent)
     try:
         yield pool
+    except BrokenProcessPool:
+        raise Failure(
+            "a process that rehearsed a seed was killed, perhaps for want of memory: try -j 1"
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C goes to all processes of a terminal; one of them is enough to say so."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def tell(result: SeedResult, hours: float) -> None:
