@@ -197,8 +197,9 @@ def ask(view: View, plan: Plan, memory: Memory, moment: Moment) -> Step[Memory]:
     for pod in plan.turn:
         budgets = _state_of_budgets(view, pod)
         known = tries.get(pod.uid)
-        if known is None and (is_held or not is_returning(view, memory, pod)):
-            known = _returned(view, pod, memory, budgets, moment)
+        if known is None or not known.asked:
+            known = known or _returned(view, pod, memory, budgets, moment)
+            known = known if is_held or not is_returning(view, memory, pod) else None
         if known is not None:
             tries[pod.uid] = known
         is_eased = known is not None and _is_eased(known, budgets)

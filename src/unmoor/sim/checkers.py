@@ -31,7 +31,7 @@ BREACHES_KEPT = 20
 class Allowances(msgspec.Struct, kw_only=True):
     """What is allowed for in a world. Raised by whoever makes it harder."""
 
-    unseen_s: float = 15.0
+    unseen_s: float
     """A pod bound less than this ago may not be known to a process yet."""
     skew_s: float = 0.0
     """How far any process's wall clock has been off."""

@@ -165,7 +165,7 @@ def _provisioners(dice: Random) -> tuple[Provisioner, ...]:
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:
-    for index in range(dice.randint(2, 4)):
+    for index in range(dice.randint(3, 5)):
         app = f"web{index}"
         yield manifests.workload(
             kinds.DEPLOYMENTS, app, APPS, _pod(dice, app), replicas=dice.randint(1, 6)
@@ -241,9 +241,9 @@ def _settings(dice: Random) -> dict[str, str]:
     """Cadences are a little longer than by default: hours must not cost minutes."""
     data = {
         "aws.clusterName": CLUSTER,
-        "cadence.drainPoll": dice.choice(("2s", "5s")),
-        "cadence.deprovisioningPoll": dice.choice(("10s", "20s")),
-        "cadence.evictionBackoffMost": dice.choice(("10s", "20s")),
+        "cadence.drainPoll": dice.choice(("5s", "10s")),
+        "cadence.deprovisioningPoll": dice.choice(("15s", "30s")),
+        "cadence.evictionBackoffMost": dice.choice(("20s", "40s")),
     }
     if dice.randrange(4) == 0:
         data["unmoor.drainDeadline"] = dice.choice(("3m", "10m"))

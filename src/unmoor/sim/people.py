@@ -94,8 +94,11 @@ class People:
     # What they can do. True when there was something to do it to.
 
     async def delete_node(self) -> bool:
-        """``kubectl delete node``."""
-        return await self._delete_one(await self._our_nodes())
+        """``kubectl delete node``, rather one with pods on it than an empty one."""
+        nodes = [n for n in await self._our_nodes() if "deletionTimestamp" not in n["metadata"]]
+        used = {pod["spec"].get("nodeName") for pod in await self._all(kinds.PODS)}
+        busy = [node for node in nodes if node["metadata"]["name"] in used]
+        return await self._delete_one(busy if busy and self._dice.randrange(3) else nodes)
 
     async def delete_machine(self) -> bool:
         """``kubectl delete machine``."""

@@ -26,6 +26,7 @@ from unmoor.sim import truth as true
 from unmoor.sim.actors.kubelet import KubeletDelays
 from unmoor.sim.checkers import Allowances, Breach, Checkers
 from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, NAMESPACE, SETTINGS_NAME, Draw, draw
+from unmoor.sim.faults import NEVER
 from unmoor.sim.mischief import Crew, Meddling
 from unmoor.sim.people import People
 from unmoor.sim.truth import Truth
@@ -41,6 +42,9 @@ LIVENESS_LIMIT_S = 3600.0
 the back-offs between them, with room."""
 QUIET_S = 240.0
 """Nothing but leases and events is written for so long: then unmoor is quiet."""
+UNSEEN_S = 15.0
+"""How long a process may not know of a pod when nothing is slow: a failed watch is tried again after
+at most 10 s."""
 RECORDS_TOLD = 60
 PATIENT = Delays(kubelet=KubeletDelays(lease_every_s=20.0, status_every_s=1800.0))
 """Heartbeats are rare: hours must not cost minutes."""
@@ -91,7 +95,7 @@ class _Run:
         self._world = World(drawn.seed, cloud=cloud, shapes=shapes, delays=PATIENT)
         self._witness = Witness(self._time_s)
         self._truth = Truth(self._world.server, CLUSTER, self._time_s)
-        self._allowances = Allowances()
+        self._allowances = Allowances(unseen_s=_unseen_s(drawn))
         self._checkers = Checkers(self._truth, self._witness, self._allowances)
         self._people = People(self._world.api, self._world.clock, drawn, self._allowances)
         self._crew = Crew(
@@ -126,6 +130,7 @@ class _Run:
                 manifests.machine(name, owner, cluster=CLUSTER, types=drawn.types)
                 for name, owner in drawn.machines
             ),
+            *drawn.apps[::2],
         )
         for index in range(drawn.foreign):
             await self._launch_elsewhere(index)
@@ -265,6 +270,13 @@ class _Run:
                 if true.name(instance) in keys:
                     keys.add(instance["spec"].get("machine", ""))
         return frozenset(keys - {""})
+
+
+def _unseen_s(drawn: Draw) -> float:
+    """From a pod's binding until a machine that is told to go can know of it, in this weather."""
+    api, cloud = drawn.api, drawn.cloud
+    seen_s = UNSEEN_S + (api.slow_s[1] if api.slow != NEVER else 0.0)
+    return seen_s + (cloud.slow_s[1] if cloud.slow != NEVER else 0.0)
 
 
 def _concerns(record: Record, keys: frozenset[str]) -> bool:
