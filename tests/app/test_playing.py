@@ -37,7 +37,7 @@ def test_an_instance_is_told_by_its_phase() -> None:
 
 
 def test_only_what_is_played_is_told() -> None:
-    node, pod = builders.node("a"), builders.pod("web", node="a")
+    node, pod = builders.node("a"), builders.pod("web", on="a")
 
     assert changes("Node", None, node, everything) == [("node/a", "ready", "")]
     assert changes("Node", None, node, nothing) == []
