@@ -10,8 +10,8 @@ import pytest
 from tests import builders
 from tests.builders import budget, condition, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import World
-from tests.lifecycle.rows import CONSISTENCY, GARBAGE, LEASE, MACHINE, TERMINATION
-from unmoor.lifecycle.effects import Delete, Observe, Terminate
+from tests.lifecycle.rows import ALL, CONSISTENCY, GARBAGE, LEASE, MACHINE, TERMINATION
+from unmoor.lifecycle.effects import Delete, Evict, Observe, Terminate
 from unmoor.model import names
 from unmoor.model.base import ObjectMeta
 from unmoor.model.cluster import Lease
@@ -133,6 +133,43 @@ def test_an_instance_under_somebody_elses_node_is_left_alone() -> None:
     world.run(GARBAGE, for_s=60)
 
     assert world.done(Terminate) == world.done(Delete) == []
+
+
+def test_a_machine_deleted_before_its_launch_was_written_down_leaves_nothing() -> None:
+    """Its node has joined, unclaimed, with a pod on it: drained, ended, gone."""
+    lost = machine(
+        deleted_at=builders.NOW,
+        provider_id="",
+        node_name="",
+        conditions=(),
+        annotations={names.LAUNCH_ATTEMPT: "1"},
+    )
+    launched = instance(token=f"{lost.uid}-1")
+    world = World(lost, node(is_joined=False), pod(), provisioner(), instances=[launched])
+    world.run(*ALL, for_s=300)
+
+    order = [type(effect) for effect in world.effects]
+    assert order.index(Evict) < order.index(Terminate)
+    assert world.names("Machine") == world.names("Node") == world.names("Pod") == []
+    assert world.cloud[launched.provider_id].state.is_going
+
+
+def test_an_unclaimed_node_on_an_instance_that_is_no_attempt_of_ours_is_left_alone() -> None:
+    world = World(node(is_joined=False), instances=[instance(token="")])
+    world.run(*ALL, for_s=300)
+
+    assert world.done(Terminate) == world.done(Delete) == []
+
+
+def test_while_a_machine_cannot_be_read_no_instance_is_collected() -> None:
+    world = World(instances=[instance()])
+    world.view._broken["Machine"]["", "m-x"] = "spec.taints: expected array"
+    world.run(GARBAGE, for_s=300, tick_s=10)
+    assert world.done(Terminate) == []
+
+    world.view._broken["Machine"].clear()
+    world.run(GARBAGE, for_s=300, tick_s=10)
+    assert world.done(Terminate)
 
 
 def test_without_a_name_or_a_cloud_nothing_is_ours() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import msgspec
 
-from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Terminate, say
+from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Patch, Terminate, say
 from unmoor.lifecycle.launch import linked_to, terminated, token_of
 from unmoor.lifecycle.step import Step
 from unmoor.lifecycle.termination import TERMINATE_AGAIN_S, is_told_to_go
@@ -25,6 +25,7 @@ from unmoor.model.instance import CloudInstance, InstanceState
 from unmoor.model.kinds import MACHINES, ref_of
 from unmoor.model.machine import MACHINE_LAUNCHED, Machine
 from unmoor.model.moment import Moment, earliest
+from unmoor.model.node import Node
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.snapshot import View
 from unmoor.policy.ownership import is_our_machine, is_our_scheme, is_ours
@@ -129,6 +130,9 @@ def _age_s(machine: Machine, moment: Moment) -> float:
 
 
 def _instances_without_machine(view: View, listed: Listed, moment: Moment) -> list[Step[Memory]]:
+    if unreadable := sorted(view.broken(MACHINES)):
+        # One of them may stand for any instance: absence proves nothing now.
+        return [Step(verdicts=(_unreadable(view, unreadable[0][1]),))]
     wanted = _wanted(view)
     steps = []
     for instance in sorted(listed.result or (), key=lambda one: one.provider_id):
@@ -177,6 +181,18 @@ def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment
     return _collect_instance(view, instance, moment)
 
 
+def _unreadable(view: View, name: str) -> Verdict:
+    return Verdict(
+        subject=MACHINES.ref(name),
+        method=Method.LIFECYCLE,
+        reason=Reason.INVALID,
+        message=(
+            f"machine {name} cannot be read ({view.broken(MACHINES)['', name]}): until it is "
+            "mended or deleted, no instance is collected"
+        ),
+    )
+
+
 def _unknown_provisioner(instance: CloudInstance, provisioner: str) -> Verdict:
     """T03 of the bug reports: who knows what it is for? Not we."""
     return _about(
@@ -192,11 +208,40 @@ def _collect_instance(view: View, instance: CloudInstance, moment: Moment) -> St
     nodes = view.nodes_of(instance.provider_id)
     if not nodes:
         return _terminate(view, instance, message, moment)
+    unclaimed = tuple(node for node in nodes if _is_unclaimed(view, node))
+    if unclaimed and instance.token:
+        adoptions = tuple(_adopt(view, node, message) for node in unclaimed)
+        return Step(effects=adoptions, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
     if not all(is_ours(view, node) for node in nodes):
         message += f", but node {nodes[0].name} is not ours: it is left alone"
         return Step(verdicts=(_about(instance, Reason.NOT_OURS, message),))
     deletes = tuple(Delete(ref=ref_of(node), why=message) for node in nodes if not node.is_deleting)
     return Step(effects=deletes, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
+
+
+def _is_unclaimed(view: View, node: Node) -> bool:
+    """Nobody has said whose it is: its machine went before it was registered."""
+    meta = node.metadata
+    is_claimed = (
+        names.MANAGED_BY in meta.annotations
+        or names.REGISTERED in meta.labels
+        or names.TERMINATION_FINALIZER in meta.finalizers
+    )
+    return not (is_claimed or node.is_deleting or view.machines_of(node.provider_id))
+
+
+def _adopt(view: View, node: Node, why: str) -> Patch:
+    """The instance is of an attempt of ours, so its node's end is ours to make gentle."""
+    metadata = {
+        "annotations": {names.MANAGED_BY: view.identity.cluster},
+        "finalizers": [*node.metadata.finalizers, names.TERMINATION_FINALIZER],
+    }
+    return Patch(
+        ref=ref_of(node),
+        body={"metadata": metadata},
+        resource_version=node.metadata.resource_version,
+        why=why,
+    )
 
 
 def _terminate(view: View, instance: CloudInstance, message: str, moment: Moment) -> Step[Memory]:
