@@ -16,15 +16,11 @@ a child ends.)
 """
 
 import contextlib
-import datetime as dt
 import http.client
-import ipaddress
-import itertools
 import json
 import os
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -35,12 +31,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
-from tests import tools
+from tests import certificates, ports, tools
 
 T = TypeVar("T")
 
@@ -61,18 +52,10 @@ UNPRIVILEGED: Final = "unprivileged"
 ADMIN_TOKEN: Final = "admin-token"
 UNPRIVILEGED_TOKEN: Final = "unprivileged-token"
 
-AUTHORITY: Final = {NameOID.COMMON_NAME: "unmoor test authority"}
-
 POLL_S: Final = 0.05
 READY_S: Final = 60.0  # a start takes 2 s; the rest is for a crowded machine
 TERMINATE_S: Final = 10.0  # then a component is killed
 LOG_TAIL_LINES: Final = 15
-
-# Ports below the range that the kernel hands to outgoing connections, so that nobody takes the
-# API server's port while it restarts. Each process begins in a region of its own.
-PORTS: Final = itertools.cycle(range(20_000, 31_520))
-for _ in range(os.getpid() % 180 * 64):
-    next(PORTS)
 
 
 class ControlPlaneError(RuntimeError):
@@ -142,8 +125,8 @@ class ControlPlane:
         self._components = tuple(components)
         self._extra_args = dict(extra_args or {})
         self._node_monitor = node_monitor or NodeMonitor()
-        self._ports = {component: _free_port() for component in ALL}
-        self._peer_port = _free_port()
+        self._ports = {component: ports.free() for component in ALL}
+        self._peer_port = ports.free()
         self._keeper: subprocess.Popen[bytes] | None = None
         self._running: dict[Component, subprocess.Popen[bytes]] = {}
 
@@ -182,7 +165,7 @@ class ControlPlane:
             process_group=0,
         )
         try:
-            _write_certificates(self.directory)
+            certificates.write(self.directory)
             self._write_users()
             for component in ("etcd", "kube-apiserver"):
                 self._launch(component)
@@ -218,7 +201,7 @@ class ControlPlane:
             process.kill()
             process.wait()
         port = self._ports[component]
-        eventually(f"free port {port} after {component}", lambda: _is_free(port))
+        eventually(f"free port {port} after {component}", lambda: ports.is_free(port))
 
     def restart_apiserver(self) -> None:
         """Same port, same data, all connections cut; the others find it again by themselves."""
@@ -415,80 +398,3 @@ class ControlPlane:
             f"--node-monitor-grace-period={self._node_monitor.grace_s}s",
             f"--node-startup-grace-period={self._node_monitor.startup_grace_s}s",
         ]
-
-
-# -------------------------------------------------------------------------------------------- ports
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
-
-
-def _free_port() -> int:
-    return next(port for port in PORTS if _is_free(port))
-
-
-# ------------------------------------------------------------------------------------- certificates
-
-
-def _write_certificates(directory: Path) -> None:
-    """One authority for servers and clients, and the key that signs service account tokens."""
-    # Kubernetes reads a user from the common name and its group from the organization.
-    admin = {NameOID.COMMON_NAME: "certificate-admin", NameOID.ORGANIZATION_NAME: "system:masters"}
-    here = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    names = [here, x509.DNSName("localhost"), x509.DNSName("kubernetes.default.svc")]
-    ca = x509.BasicConstraints(ca=True, path_length=0)
-    signs = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
-
-    authority = _write_key(directory / "ca.key")
-    _write_key(directory / "accounts.key")
-    for stem, subject, extensions in (
-        ("ca", AUTHORITY, [(ca, True), (signs, True)]),
-        ("server", {NameOID.COMMON_NAME: "server"}, [(x509.SubjectAlternativeName(names), False)]),
-        ("admin", admin, []),
-    ):
-        key = authority if subject is AUTHORITY else _write_key(directory / f"{stem}.key")
-        certificate = _certificate(subject, key.public_key(), extensions, authority)
-        pem = certificate.public_bytes(serialization.Encoding.PEM)
-        (directory / f"{stem}.crt").write_bytes(pem)
-
-
-def _write_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    key = ec.generate_private_key(ec.SECP256R1())
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    # The API server finds the public half in this format of an EC key, but not in PKCS8.
-    path.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.TraditionalOpenSSL, plain))
-    return key
-
-
-def _certificate(
-    subject: Mapping[x509.ObjectIdentifier, str],
-    key: ec.EllipticCurvePublicKey,
-    extensions: Sequence[tuple[x509.ExtensionType, bool]],
-    authority: ec.EllipticCurvePrivateKey,
-) -> x509.Certificate:
-    signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(_name(subject))
-        .issuer_name(_name(AUTHORITY))
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
-        .not_valid_after(dt.datetime(2049, 1, 1, tzinfo=dt.UTC))
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        .add_extension(signer, critical=False)
-    )
-    for extension, critical in extensions:
-        builder = builder.add_extension(extension, critical=critical)
-    return builder.sign(authority, hashes.SHA256())
-
-
-def _name(parts: Mapping[x509.ObjectIdentifier, str]) -> x509.Name:
-    return x509.Name([x509.NameAttribute(oid, value) for oid, value in parts.items()])
