@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import structlog
 
+from tests import builders
+from tests.app.test_metrics import HandClock
 from unmoor.app import logs
 from unmoor.app.logs import LogObserver
 from unmoor.lifecycle.effects import (
@@ -30,6 +32,8 @@ from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import CONFIG_MAPS, PODS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked, Problem, ProblemKind
+from unmoor.model.settings import SUBJECT
+from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 from unmoor.runtime.story import Outcome, Record, Story
 
@@ -106,17 +110,22 @@ EFFECTS: list[tuple[AnyEffect, str, str]] = [
 def test_an_effect_has_its_line(
     effect: AnyEffect, level: str, message: str, stream: io.StringIO
 ) -> None:
-    LogObserver()(record(Outcome(effect)))
+    LogObserver(HandClock())(record(Outcome(effect)))
 
     (line,) = lines(stream)
     assert (line["level"], line["message"], line["controller"]) == (level, message, "termination")
 
 
 def test_a_launch_names_the_instance(stream: io.StringIO) -> None:
-    LogObserver()(record(Outcome(LAUNCHED)))
+    observer = LogObserver(HandClock())
+    observer.view = View.of(builders.machine("m"))
+
+    observer(record(Outcome(LAUNCHED)))
 
     (line,) = lines(stream)
     assert line["machine"] == "m"
+    assert (line["instance-type"], line["zone"]) == ("m.large", "z1")
+    assert line["capacity-type"] == "on-demand"
     assert line["provider-id"] == "sim:///z/i-1"
     assert line["allocatable"] == {"cpu": "2"}
 
@@ -129,7 +138,7 @@ def test_a_launch_names_the_instance(stream: io.StringIO) -> None:
     ],
 )
 def test_questions_and_events_have_none(effect: AnyEffect, stream: io.StringIO) -> None:
-    LogObserver()(record(Outcome(effect)))
+    LogObserver(HandClock())(record(Outcome(effect)))
 
     assert lines(stream) == []
 
@@ -147,7 +156,7 @@ def test_questions_and_events_have_none(effect: AnyEffect, stream: io.StringIO) 
 def test_a_problem_has_its_level(
     kind: ProblemKind, level: str, message: str, stream: io.StringIO
 ) -> None:
-    LogObserver()(record(Outcome(Evict(ref=POD), Problem(kind, "in their words"))))
+    LogObserver(HandClock())(record(Outcome(Evict(ref=POD), Problem(kind, "in their words"))))
 
     (line,) = lines(stream)
     assert (line["level"], line["message"]) == (level, message)
@@ -156,7 +165,7 @@ def test_a_problem_has_its_level(
 
 
 def test_a_verdict_is_told_once_until_it_changes_or_a_day_has_passed(stream: io.StringIO) -> None:
-    observer = LogObserver()
+    observer = LogObserver(HandClock())
 
     for at_s, message in [(0, "3 left"), (1, "3 left"), (2, "2 left"), (90_000, "2 left")]:
         observer(record(at_s=at_s, verdicts=(waiting(message),)))
@@ -166,7 +175,7 @@ def test_a_verdict_is_told_once_until_it_changes_or_a_day_has_passed(stream: io.
 
 
 def test_several_verdicts_of_one_reason_do_not_push_each_other_out(stream: io.StringIO) -> None:
-    observer = LogObserver()
+    observer = LogObserver(HandClock())
 
     for at_s in range(3):
         observer(record(at_s=at_s, verdicts=(waiting("pod a is held"), waiting("pod b is held"))))
@@ -176,7 +185,7 @@ def test_several_verdicts_of_one_reason_do_not_push_each_other_out(stream: io.St
 
 
 def test_warnings_and_decisions_are_louder_than_waiting(stream: io.StringIO) -> None:
-    observer = LogObserver()
+    observer = LogObserver(HandClock())
 
     observer(record(verdicts=(waiting("a"),)))
     observer(record(verdicts=(waiting("b", is_warning=True),)))
@@ -190,7 +199,7 @@ def test_warnings_and_decisions_are_louder_than_waiting(stream: io.StringIO) -> 
 
 
 def test_a_crash_tells_its_story(stream: io.StringIO) -> None:
-    observer, story = LogObserver(), Story()
+    observer, story = LogObserver(HandClock()), Story()
     observer.story = story
     before = record(Outcome(Evict(ref=POD)), verdicts=(waiting(),))
     crash = record(at_s=1.0, crash="Traceback\n  somewhere\nZeroDivisionError: a bug\n")
@@ -208,9 +217,9 @@ def test_a_crash_tells_its_story(stream: io.StringIO) -> None:
 
 
 def test_a_refused_object_is_an_error_and_a_broken_watch_a_warning(stream: io.StringIO) -> None:
-    observer = LogObserver()
+    observer = LogObserver(HandClock())
 
-    observer.report(CONFIG_MAPS, "data[batchMaxDuration] is 'x': it cannot be used")
+    observer.report(CONFIG_MAPS, f"{SUBJECT}: data[batchMaxDuration] is 'x': it cannot be used")
     observer.report(PODS, "pod/shop/web-1 cannot be read: expected str")
     observer.report(PODS, "GET /api/v1/pods: ConnectionResetError")
 
@@ -219,6 +228,18 @@ def test_a_refused_object_is_an_error_and_a_broken_watch_a_warning(stream: io.St
         ("error", "object refused"),
         ("warning", "watch interrupted"),
     ]
+
+
+def test_a_server_that_is_away_does_not_fill_the_log(stream: io.StringIO) -> None:
+    clock = HandClock()
+    observer = LogObserver(clock)
+
+    for _ in range(10):
+        observer.report(PODS, "GET /api/v1/pods: refused")
+        clock.mono += 9.0
+    observer.report(PODS, "GET /api/v1/pods: 503")
+
+    assert [line["error"].split()[-1] for line in lines(stream)] == ["refused", "refused", "503"]
 
 
 def test_text_is_one_line_that_can_be_read_back(stream: io.StringIO) -> None:

@@ -170,6 +170,7 @@ async def test_a_machine_comes_up_and_its_deleted_node_is_drained(cluster: Clust
     assert [message for message in said if message in order] == order
     assert launched["machine"] == "m1"
     assert launched["provider-id"].startswith("sim:///")
+    assert launched["instance-type"] == "m5.large"
     assert holder(cluster) is None
     assert 'karpenter_nodes_terminated{provisioner="default"} 1.0' in metrics
     assert 'karpenter_machines_launched{provisioner="default"} 1.0' in metrics

@@ -32,15 +32,21 @@ from unmoor.lifecycle.effects import (
     Terminate,
 )
 from unmoor.model import names
-from unmoor.model.kinds import CONFIG_MAPS, LEASES, Resource
+from unmoor.model.kinds import LEASES, Resource
+from unmoor.model.machine import Machine
 from unmoor.model.observation import ProblemKind
+from unmoor.model.settings import SUBJECT
+from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Verdict
+from unmoor.runtime.ports import Clock
 from unmoor.runtime.story import Outcome, Record, Story, describe, tell
 
 SAME_AGAIN_S = 24 * 3600.0
 """The same refusal about the same object is not told again within this time."""
 TOLD_MAX = 20_000
 """Refusals that are remembered as told."""
+REPORTED_AGAIN_S = 60.0
+"""A watch that stays broken in the same words is told again after this time."""
 UNREADABLE = " cannot be read: "
 """How the informer says that an object does not decode."""
 
@@ -89,11 +95,17 @@ def _quoted(value: object) -> str:
 
 
 class LogObserver:
-    """Writes the lines of every step. ``story``: where a crashed step's past is kept."""
+    """Writes the lines of every step.
 
-    def __init__(self) -> None:
+    ``story``: where a crashed step's past is kept; ``view``: where a machine's labels are found.
+    """
+
+    def __init__(self, clock: Clock) -> None:
         """Write through structlog as it is configured."""
         self.story: Story | None = None
+        self.view: View | None = None
+        self._clock = clock
+        self._reported: dict[str, tuple[str, float]] = {}
         self._log = structlog.get_logger()
         self._told: OrderedDict[tuple[object, ...], dict[str, float]] = OrderedDict()
 
@@ -103,7 +115,7 @@ class LogObserver:
             self._crashed(record)
             return
         for outcome in record.outcomes:
-            line = line_of(outcome)
+            line = line_of(outcome, self.view)
             if line is not None:
                 level, message, fields = line
                 self._write(level, message, {**fields, "controller": record.reconciler})
@@ -111,11 +123,19 @@ class LogObserver:
             self._write(*said_by(verdict), record.reconciler)
 
     def report(self, resource: Resource[Any], problem: str) -> None:
-        """Write what an informer met: an object that cannot be used, or a broken watch."""
-        if resource.kind == CONFIG_MAPS.kind or UNREADABLE in problem:
+        """Write what an informer met: an object that cannot be used, or a broken watch.
+
+        While a server is away, each kind says so once in a while, not at each attempt.
+        """
+        now_s = self._clock.now().mono
+        if problem.startswith(SUBJECT) or UNREADABLE in problem:
             self._log.error("object refused", kind=resource.kind, error=problem)
-        else:
-            self._log.warning("watch interrupted", kind=resource.kind, error=problem)
+            return
+        words, told_s = self._reported.get(resource.kind, ("", 0.0))
+        if words == problem and now_s - told_s < REPORTED_AGAIN_S:
+            return
+        self._reported[resource.kind] = (problem, now_s)
+        self._log.warning("watch interrupted", kind=resource.kind, error=problem)
 
     def _write(self, level: str, message: str, fields: Fields, controller: str = "") -> None:
         write: Callable[..., None] = getattr(self._log, level)
@@ -173,14 +193,14 @@ def said_by(verdict: Verdict) -> Line:
     return level, message, fields
 
 
-def line_of(outcome: Outcome) -> Line | None:
+def line_of(outcome: Outcome, view: View | None = None) -> Line | None:
     """The line of an effect, None for what is not worth one."""
     effect = outcome.effect
     if outcome.problem is not None:
         return _failed(outcome)
     match effect:
         case Patch():
-            return _patched(effect)
+            return _patched(effect, view)
         case Create() | Delete():
             level, verb = ("info", "created") if isinstance(effect, Create) else _deleted(effect)
             return level, f"{verb} {effect.ref.kind.lower()}", _about(effect, effect.ref)
@@ -209,12 +229,20 @@ def _deleted(effect: Delete) -> tuple[str, str]:
     return ("debug" if effect.ref.kind == LEASES.kind else "info"), "deleted"
 
 
-def _patched(effect: Patch) -> Line:
+def _patched(effect: Patch, view: View | None) -> Line:
     kind, about = effect.ref.kind.lower(), _about(effect, effect.ref)
     spec, meta = effect.body.get("spec") or {}, effect.body.get("metadata") or {}
     counted = {fact.name for fact in effect.facts}
     if "machines_launched" in counted:
-        return "info", "launched machine", {**about, **_launched(effect)}
+        machine = view.machine(effect.ref.name) if view is not None else None
+        return (
+            "info",
+            "launched machine",
+            {
+                "machine": effect.ref.name,
+                **_launched(effect, machine),
+            },
+        )
     for fact, message in _MILESTONES.items():
         if fact in counted:
             return "debug", message, about
@@ -235,10 +263,17 @@ _MILESTONES = {
 """Facts whose line says more than that something was patched."""
 
 
-def _launched(effect: Patch) -> Fields:
+def _launched(effect: Patch, machine: Machine | None) -> Fields:
     """What became known with the launch (spec 10.3)."""
     status = effect.body.get("status") or {}
-    return {"provider-id": status.get("providerID"), "allocatable": status.get("allocatable")}
+    labels = {} if machine is None else machine.metadata.labels
+    return {
+        "provider-id": status.get("providerID"),
+        "instance-type": labels.get(names.INSTANCE_TYPE),
+        "zone": labels.get(names.ZONE),
+        "capacity-type": labels.get(names.CAPACITY_TYPE),
+        "allocatable": status.get("allocatable"),
+    }
 
 
 def _failed(outcome: Outcome) -> Line | None:

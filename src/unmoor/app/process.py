@@ -60,7 +60,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
     """Run until cancelled. ``on_bound`` hears which ports are served."""
     clock, notifier = SystemClock(), Notifier()
-    metrics, written = Metrics(clock), LogObserver()
+    metrics, written = Metrics(clock), LogObserver(clock)
     async with connected(options.kubeconfig, options.context, clock) as api:
         await check_served(api, _needed(options))
         read = await _settings(api, options)
@@ -85,7 +85,7 @@ async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
             observers=(written, metrics),
             report=written.report,
         )
-        written.story = controller.story
+        written.story, written.view = controller.story, controller.store
         _greet(options, controller)
         scrapes = ThreadExecutor("unmoor-metrics")
         answers = Answers(lambda: _not_ready(controller), lambda: metrics.scrape(scrapes))
