@@ -57,12 +57,20 @@ def refusals(pod: Pod, node: Node, free: Resources) -> tuple[Refusal, ...]:
 
     ``free`` is what :func:`free_on` says, less whatever the caller has already promised away.
     """
-    return (*placement_refusals(pod, node), *_room(pod, free))
+    return (*placement_refusals(pod, node), *room_refusals(requests_of(pod), free))
 
 
 def placement_refusals(pod: Pod, node: Node) -> tuple[Refusal, ...]:
     """Return the reasons that no amount of room would change (a DaemonSet asks only for these)."""
     return (*_closed(pod, node), *_taints(pod, node), *_selector(pod, node), *_affinity(pod, node))
+
+
+def room_refusals(requests: Resources, free: Resources) -> tuple[Refusal, ...]:
+    """Return the reasons that more room would remove, sorted by resource."""
+    return tuple(
+        Refusal(Constraint.RESOURCES, name, f"{resources.render_amount(name, short)} short", short)
+        for name, short in sorted(resources.lacking(requests, free).items())
+    )
 
 
 def free_on(node: Node, pods: Iterable[Pod]) -> dict[str, int]:
@@ -136,9 +144,3 @@ def _affinity(pod: Pod, node: Node) -> Iterable[Refusal]:
     except SelectorError as error:
         missing = str(error)
     yield Refusal(Constraint.NODE_AFFINITY, node.name, f"wants {missing or 'no node at all'}")
-
-
-def _room(pod: Pod, free: Resources) -> Iterable[Refusal]:
-    for name, short in sorted(resources.lacking(requests_of(pod), free).items()):
-        amount = resources.render_amount(name, short)
-        yield Refusal(Constraint.RESOURCES, name, f"{amount} short", short)

@@ -55,7 +55,7 @@ async def test_a_pod_that_fits_nowhere_says_why_and_is_bound_when_there_is_room(
         )
 
         await cluster.patch(NODES.ref("b"), {"spec": {"unschedulable": None}})
-        await cluster.wait(1)
+        await cluster.wait(2)
         assert place(cluster, "web") == "b"
 
 
@@ -71,7 +71,7 @@ async def test_a_pod_that_leaves_makes_room() -> None:
         assert place(cluster, "new") == ""
 
         await cluster.delete(PODS.ref("old", "default"), grace_s=0)
-        await cluster.wait(1)
+        await cluster.wait(2)
         assert place(cluster, "new") == "a"
 
 

@@ -171,6 +171,11 @@ class Actor:
         self.queue.add(key)
         self._ready.set()
 
+    def mark_at(self, key: Key, at: float) -> None:
+        """Play this key at a time, unless it is played earlier anyway."""
+        self.queue.wake(key, at)
+        self._ready.set()
+
     async def run(self) -> None:
         """Play marked keys until cancelled."""
         async with asyncio.TaskGroup() as tasks:

@@ -100,11 +100,9 @@ class Budgets(Actor):
 
     def _expected(self, pods: list[Pod]) -> int:
         """What the owners of these pods want; a pod without an owner is not expected."""
-        wanted: dict[str, int] = {}
-        for pod in pods:
-            owner = self._scaled_owner(pod)
-            if owner is not None:
-                wanted[owner.uid] = _size(owner)
+        one_of_each = {c.uid: pod for pod in pods if (c := pod.metadata.controller) is not None}
+        owners = [self._scaled_owner(pod) for pod in one_of_each.values()]
+        wanted = {owner.uid: _size(owner) for owner in owners if owner is not None}
         return sum(wanted.values())
 
     def _scaled_owner(self, obj: Object) -> Object | None:

@@ -1,14 +1,17 @@
 """A plain scheduler: a pending pod goes to the emptiest node that may take it.
 
 Whether a node may take it is the engine's judge; among those, least allocated first, ties by name.
-It is woken by pods that wait and by changes that can make room, and does nothing as long as nobody
-waits. What it does not know: preferences, spreading, affinity between pods, volumes, preemption.
+A new pod is looked at once, at once; one that fitted nowhere is looked at again when something has
+changed that can make room, but not more often than once in a second. As long as nobody waits, it
+does nothing. What it does not know: preferences, spreading, affinity between pods, volumes,
+preemption.
 
 Must not: move a pod, or remember anything that the cluster does not say.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from unmoor.engine import judge
@@ -23,8 +26,12 @@ from unmoor.model.resources import CPU, MEMORY, Resources
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.actors.actor import CONFLICT, NOT_FOUND, Actor, Key, Stage
 
-PASS: Key = ("pass",)
-"""The one key: all waiting pods are looked at together, in their order."""
+FRESH: Key = ("fresh pods",)
+WAITING: Key = ("waiting pods",)
+"""The two keys: pods that are new, and all that wait, are looked at together, in their order."""
+RETRY_S = 1.0
+"""How long changes that make room are collected before those that wait are looked at again."""
+_NUMBER = re.compile(r"\d+")
 
 
 class Scheduler(Actor):
@@ -35,6 +42,7 @@ class Scheduler(Actor):
     def __init__(self, stage: Stage) -> None:
         """Start with nobody waiting."""
         super().__init__(stage)
+        self._fresh: set[tuple[str, str]] = set()
         self._waiting: set[tuple[str, str]] = set()
         self._bound: dict[str, str] = {}
         self._shares: dict[str, dict[str, int]] = {}
@@ -43,62 +51,75 @@ class Scheduler(Actor):
         """A pod that waits, or room that was made while pods wait."""
         if kind == PODS.kind:
             self._look_at_pod(old, new)
-        elif self._waiting and (old is None or new is None or _has_opened(old, new)):
-            self.mark(PASS)
+        elif old is None or new is None or _has_opened(old, new):
+            self._look_again()
 
     def _look_at_pod(self, old: Pod | None, new: Pod | None) -> None:
         if new is not None and _waits(new):
-            self._waiting.add(new.key)
             if old is None or not _waits(old):
-                self.mark(PASS)
+                self._fresh.add(new.key)
+                self.mark(FRESH)
             return
         for pod in (old, new):
             if pod is not None:
+                self._fresh.discard(pod.key)
                 self._waiting.discard(pod.key)
         if new is None and old is not None:
             self._bound.pop(old.uid, None)
             self._shares.pop(old.uid, None)
         elif new is not None and new.node_name:
             self._bound.pop(new.uid, None)
-        has_left = old is not None and (new is None or (new.is_terminal and not old.is_terminal))
-        if has_left and self._waiting:
-            self.mark(PASS)
+        if old is not None and (new is None or (new.is_terminal and not old.is_terminal)):
+            self._look_again()
+
+    def _look_again(self) -> None:
+        if self._waiting:
+            self.mark_at(WAITING, self.stage.clock.now().after(RETRY_S))
 
     async def play(self, key: Key, moment: Moment) -> float | None:
-        """Place every waiting pod for which there is a place."""
-        del key
-        if not self._waiting:
-            return None
-        found = (self.store.get(PODS, name, namespace) for namespace, name in self._waiting)
-        waiting = sorted(
-            (pod for pod in found if pod is not None and pod.uid not in self._bound), key=_order
-        )
-        if not waiting:
+        """Place every pod of this key for which there is a place."""
+        keys = self._fresh if key == FRESH else self._waiting | self._fresh
+        found = (self.store.get(PODS, name, namespace) for namespace, name in sorted(keys))
+        pods = [pod for pod in found if pod is not None and pod.uid not in self._bound]
+        if not pods:
             return None
         nodes = self.store.sorted(NODES)
         free = {node.name: self._free(node) for node in nodes}
-        for pod in waiting:
-            place = self._place(pod, nodes, free)
-            if isinstance(place, Node):
-                if await self._bind(pod, place):
-                    share = judge.requests_of(pod)
-                    free[place.name] = resources.subtract(free[place.name], share)
-            else:
-                await self._say_no(pod, place, moment)
+        hopeless: dict[str, dict[str, int]] = {}
+        for pod in sorted(pods, key=_order):
+            twins = pod.metadata.controller
+            place = hopeless.get(twins.uid) if twins is not None else None
+            if place is None:
+                found_place = self._place(pod, nodes, free)
+                if isinstance(found_place, Node):
+                    if await self._bind(pod, found_place):
+                        share = self._shares[pod.uid]
+                        name = found_place.name
+                        free[name] = resources.subtract(free[name], share)
+                    self._fresh.discard(pod.key)
+                    continue
+                place = found_place
+                if twins is not None:
+                    # Nothing in this pass makes room, so its twins fit nowhere, either.
+                    hopeless[twins.uid] = place
+            self._fresh.discard(pod.key)
+            self._waiting.add(pod.key)
+            await self._say_no(pod, place, moment)
         return None
 
     def _free(self, node: Node) -> dict[str, int]:
         """What is left on a node, beside what is bound and what we have just bound."""
-        used: list[Resources] = []
-        for pod in self.store.pods_on(node.name):
-            if not pod.is_terminal:
-                share = self._shares.get(pod.uid)
-                if share is None:
-                    share = self._shares[pod.uid] = judge.requests_of(pod)
-                used.append(share)
+        there = self.store.pods_on(node.name)
+        used: list[Resources] = [self._share(pod) for pod in there if not pod.is_terminal]
         used += (self._shares[uid] for uid, name in self._bound.items() if name == node.name)
         allocatable = resources.parse_resources(node.status.allocatable)
         return resources.subtract(allocatable, resources.total(used))
+
+    def _share(self, pod: Pod) -> dict[str, int]:
+        share = self._shares.get(pod.uid)
+        if share is None:
+            share = self._shares[pod.uid] = judge.requests_of(pod)
+        return share
 
     def _place(
         self, pod: Pod, nodes: list[Node], free: dict[str, dict[str, int]]
@@ -106,8 +127,10 @@ class Scheduler(Actor):
         """The best node, or how many nodes refuse for which reason."""
         best: tuple[float, Node] | None = None
         reasons: dict[str, int] = {}
+        share = self._share(pod)
         for node in nodes:
-            against = judge.refusals(pod, node, free[node.name])
+            against = judge.room_refusals(share, free[node.name])
+            against = against or judge.placement_refusals(pod, node)
             if against:
                 reason = _reason(against[0])
                 reasons[reason] = reasons.get(reason, 0) + 1
@@ -132,17 +155,16 @@ class Scheduler(Actor):
             if error.code in {NOT_FOUND, CONFLICT}:
                 return False
             raise
-        self._shares[pod.uid] = judge.requests_of(pod)
         self._bound[pod.uid] = node.name
         return True
 
     async def _say_no(self, pod: Pod, reasons: dict[str, int], moment: Moment) -> None:
-        """The condition that a real scheduler sets, written when it says something new."""
+        """The condition that a real scheduler sets, written when there is another reason."""
         total = sum(reasons.values())
         parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         message = f"0/{total} nodes are available: {parts or 'there is none'}."
         known = condition_of(pod.status.conditions, "PodScheduled")
-        if known is not None and known.message == message:
+        if known is not None and _NUMBER.sub("#", known.message) == _NUMBER.sub("#", message):
             return
         condition: JSON = {
             "type": "PodScheduled",
