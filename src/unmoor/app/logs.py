@@ -89,6 +89,8 @@ def _as_text(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str
 
 
 def _quoted(value: object) -> str:
+    if isinstance(value, dict | list | tuple):
+        return msgspec.json.encode(value).decode()
     text = str(value)
     is_plain = text.isprintable() and not any(letter in text for letter in ' "=')
     return text if text and is_plain else msgspec.json.encode(text).decode()
@@ -285,6 +287,8 @@ def _failed(outcome: Outcome) -> Line | None:
     match problem.kind:
         case ProblemKind.TOO_MANY_REQUESTS if isinstance(effect, Evict):
             return "debug", "eviction must wait", fields
+        case ProblemKind.TOO_MANY_REQUESTS:
+            return "warning", "asked to slow down", fields
         case ProblemKind.NOT_FOUND | ProblemKind.CONFLICT:
             return "debug", "somebody else was first", fields
         case ProblemKind.UNKNOWN:
