@@ -170,7 +170,7 @@ def _apps(dice: Random) -> Iterator[Manifest]:
         yield manifests.workload(
             kinds.DEPLOYMENTS, app, APPS, _pod(dice, app), replicas=dice.randint(1, 6)
         )
-    if dice.randrange(3):
+    if dice.randrange(4):
         pod = _pod(dice, "db")
         policy = dice.choice(("OrderedReady", "Parallel"))
         yield manifests.workload(
@@ -267,6 +267,8 @@ HABITS = (
     "create a budget",
     "create a pod",
     "delete a pod",
+    "force a pod",
+    "interfere",
     "delete a command",
     "protect a node",
     "delete a provisioner",

@@ -50,14 +50,14 @@ class Member:
         clock = world.clock
         dice = Random(f"{who}/{draw.seed}")
         through = crew.witness.door(who, world.api, self.trap)
-        self.api = FaultyApi(crew.meddle_api(through), dice, clock, draw.api)
+        self.api = FaultyApi(through, dice, clock, draw.api)
         door = crew.witness.door(f"{who} in the cloud", world.api, self.trap)
-        self.cloud = FaultyCloud(crew.meddle_cloud(crew.cloud(door)), dice, clock, draw.cloud)
+        self.cloud = FaultyCloud(crew.cloud(door), dice, clock, draw.cloud)
         self.process = Process(
             world,
             Options(identity=who, namespace=NAMESPACE, cluster=CLUSTER, lease=lease),
-            api=self.api,
-            cloud=self.cloud,
+            api=crew.meddling.api(self.api),
+            cloud=crew.meddling.cloud(self.cloud),
             observers=(self.story, crew.notice),
             reconcilers=crew.reconcilers,
         )
@@ -70,14 +70,14 @@ class Member:
 
 
 class Meddling:
-    """What a test may put into the crew's ways, to see whether it is found."""
+    """What a test may put between unmoor and its ways, to see whether it is found."""
 
     def api(self, api: Api) -> Api:
-        """In front of a process's API."""
+        """In front of a process's API, and of its faults."""
         return api
 
     def cloud(self, cloud: Cloud) -> Cloud:
-        """In front of a process's cloud."""
+        """In front of a process's cloud, and of its faults."""
         return cloud
 
     def rows(self, rows: tuple[Reconciler, ...]) -> tuple[Reconciler, ...]:
@@ -103,8 +103,7 @@ class Crew:
         self.cloud = cloud
         self.witness = witness
         self.checkers = checkers
-        self.meddle_api = meddling.api
-        self.meddle_cloud = meddling.cloud
+        self.meddling = meddling
         self.reconcilers = meddling.rows(RECONCILERS)
         self.counts: Counter[str] = Counter()
         self.first = Member(self, "unmoor-a", LEASE)

@@ -22,9 +22,10 @@ from unmoor.sim.checkers import Allowances
 from unmoor.sim.draws import APPS, CLUSTER, NAMESPACE, SETTINGS_NAME, Draw
 from unmoor.sim.manifests import Manifest
 
-MACHINES_LEAST = 5
 MACHINES_MOST = 9
-RESERVED = {"aws.clusterName"}
+INTERFERENCE_LOOK_S = 2.0
+INTERFERENCE_LOOKS = 150
+"""Who waits for a command waits five minutes at most."""
 DEADLINES = {"3m": 180.0, "8m": 480.0}
 GOOD_SETTINGS = (
     {"unmoor.loadBalancerWait": "20s"},
@@ -146,7 +147,9 @@ class People:
         nodes = [n for n in await self._all(kinds.NODES) if not n["spec"].get("unschedulable")]
         if not nodes:
             return False
-        node = self._dice.choice(nodes)
+        used = {pod["spec"].get("nodeName") for pod in await self._all(kinds.PODS)}
+        empty = [node for node in nodes if node["metadata"]["name"] not in used]
+        node = self._dice.choice(empty if empty and self._dice.randrange(2) else nodes)
         await self._patch(node, {"spec": {"unschedulable": True}})
         self.cordons.add(node["metadata"]["uid"])
         return True
@@ -197,6 +200,47 @@ class People:
     async def delete_pod(self) -> bool:
         """``kubectl delete pod``."""
         return await self._delete_one(await self._all(kinds.PODS))
+
+    async def force_pod(self) -> bool:
+        """``kubectl delete pod --force`` on a node that is drained; a StatefulSet's is back soon."""
+        going = {
+            node["metadata"]["name"]
+            for node in await self._our_nodes()
+            if "deletionTimestamp" in node["metadata"]
+        }
+        pods = [p for p in await self._all(kinds.PODS) if p["spec"].get("nodeName") in going]
+        named = [pod for pod in pods if _owner_of(pod) == "StatefulSet"]
+        if not pods:
+            return False
+        await self._api.delete(_ref(self._dice.choice(named or pods)), DeleteOptions(grace_s=0))
+        return True
+
+    async def interfere(self) -> bool:
+        """Wait for a command to mark a node, and change one's mind right then."""
+        for _ in range(INTERFERENCE_LOOKS):
+            marked = [n for n in await self._all(kinds.NODES) if _mark_of(n)]
+            alive = [node for node in marked if "deletionTimestamp" not in node["metadata"]]
+            if alive:
+                await self._clock.sleep(self._dice.uniform(0.0, 4.0))
+                return await self._interfere_with(self._dice.choice(alive))
+            await self._clock.sleep(INTERFERENCE_LOOK_S)
+        return False
+
+    async def _interfere_with(self, node: JSON) -> bool:
+        match self._dice.randrange(4):
+            case 0:
+                await self._patch(node, {"spec": {"unschedulable": None}})
+                self.cordons.discard(node["metadata"]["uid"])
+            case 1:
+                await self._api.delete(kinds.DISRUPTIONS.ref(_mark_of(node)), DeleteOptions())
+            case 2:
+                body = {"metadata": {"annotations": {names.DO_NOT_DISRUPT: names.TRUE}}}
+                await self._patch(node, body)
+            case _:
+                spec = manifests.pod_spec(nodeName=node["metadata"]["name"])
+                await self.apply(manifests.pod(f"late{self._made}", APPS, spec))
+                self._made += 1
+        return True
 
     async def delete_command(self) -> bool:
         """``kubectl delete disruption``."""
@@ -307,6 +351,15 @@ def _ref(obj: JSON) -> Ref:
     return Ref(obj["kind"], meta["name"], namespace=meta.get("namespace", ""))
 
 
+def _owner_of(pod: JSON) -> str:
+    owners = pod["metadata"].get("ownerReferences") or []
+    return next((str(one["kind"]) for one in owners if one.get("controller")), "")
+
+
+def _mark_of(node: JSON) -> str:
+    return str((node["metadata"].get("annotations") or {}).get(names.DISRUPTION, ""))
+
+
 def _manager_of(machine: JSON) -> str:
     return str((machine["metadata"].get("annotations") or {}).get(names.MANAGED_BY, ""))
 
@@ -326,6 +379,8 @@ ACTS: dict[str, Callable[[People], Awaitable[bool]]] = {
     "create a budget": People.create_budget,
     "create a pod": People.create_pod,
     "delete a pod": People.delete_pod,
+    "force a pod": People.force_pod,
+    "interfere": People.interfere,
     "delete a command": People.delete_command,
     "protect a node": People.protect_node,
     "delete a provisioner": People.delete_provisioner,

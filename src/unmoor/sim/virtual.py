@@ -115,12 +115,18 @@ class VirtualClock:
     def __init__(self, epoch: datetime = EPOCH) -> None:
         """Begin at ``epoch``."""
         self._epoch = epoch
+        self._last: tuple[float, float, Moment] | None = None
         self.skew_s = 0.0
 
     def now(self) -> Moment:
-        """One reading of both."""
+        """One reading of both. Much happens at one instant, so the last reading is kept."""
         mono = asyncio.get_running_loop().time()
-        return Moment(wall=self._epoch + timedelta(seconds=mono + self.skew_s), mono=mono)
+        last = self._last
+        if last is not None and last[0] == mono and last[1] == self.skew_s:
+            return last[2]
+        moment = Moment(wall=self._epoch + timedelta(seconds=mono + self.skew_s), mono=mono)
+        self._last = (mono, self.skew_s, moment)
+        return moment
 
     def wall(self) -> datetime:
         """True time, whatever the skew: what the simulated API server stamps."""
