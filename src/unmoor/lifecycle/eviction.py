@@ -68,6 +68,8 @@ class Memory(msgspec.Struct, frozen=True):
     """When the cordon, and the label for load balancers, were first seen in place."""
     detaching_at: float | None = None
     """When the wait for volumes began (T05)."""
+    together_at: float = 0.0
+    """When pods that keep coming back may be asked again, all at once (R1)."""
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -109,7 +111,7 @@ def observe(view: View, node: Node, memory: Memory, moment: Moment, *, is_closed
     cordoned_at = memory.cordoned_at
     if cordoned_at is None and is_closed:
         cordoned_at = moment.mono
-    fresh = Memory(tries, rounds, cordoned_at, memory.detaching_at)
+    fresh = msgspec.structs.replace(memory, tries=tries, rounds=rounds, cordoned_at=cordoned_at)
     verdicts = _returning(view, node, fresh, live)
     spoken = tuple(publish for verdict in verdicts for publish in say(verdict))
     return Known(fresh, (*told, *spoken), verdicts)
@@ -191,20 +193,24 @@ def _returning(
 def ask(view: View, plan: Plan, memory: Memory, moment: Moment) -> Step[Memory]:
     """Ask those whose back-off is over; the step's memory says when each may be asked again."""
     tries = dict(memory.tries)
-    is_held = any(_holds(view, memory, pod) for pod in plan.waiting)
+    together_at = memory.together_at
+    is_due = _is_due_together(view, plan, memory, moment)
     effects: list[AnyEffect] = []
     wakes: list[float] = []
     for pod in plan.turn:
         budgets = _state_of_budgets(view, pod)
-        known = tries.get(pod.uid)
-        if known is None or not known.asked:
-            known = known or _returned(view, pod, memory, budgets, moment)
-            known = known if is_held or not is_returning(view, memory, pod) else None
+        known = tries.get(pod.uid) or _returned(view, pod, memory, budgets, moment)
         if known is not None:
             tries[pod.uid] = known
         is_eased = known is not None and _is_eased(known, budgets)
-        if known is not None and not is_eased and moment.mono < _free_at(view, pod.uid, known):
-            wakes.append(_free_at(view, pod.uid, known))
+        if is_returning(view, memory, pod):
+            free_at = moment.mono if is_due else memory.together_at
+        elif known is None or is_eased:
+            free_at = moment.mono
+        else:
+            free_at = _free_at(view, pod.uid, known)
+        if moment.mono < free_at:
+            wakes.append(free_at)
             continue
         asked = known.asked if known is not None and not is_eased else 0
         wait_s = _back_off_s(view, asked)
@@ -219,19 +225,30 @@ def ask(view: View, plan: Plan, memory: Memory, moment: Moment) -> Step[Memory]:
             is_admitted=known is not None and known.is_admitted,
             round=_round_of(memory, pod),
         )
+        if is_returning(view, memory, pod):
+            together_at = max(together_at, moment.after(_back_off_s(view, tries[pod.uid].round)))
     return Step(
         effects=tuple(effects),
-        memory=msgspec.structs.replace(memory, tries=tries),
+        memory=msgspec.structs.replace(memory, tries=tries, together_at=together_at),
         wake_at=earliest(*wakes),
     )
 
 
-def _holds(view: View, memory: Memory, pod: Pod) -> bool:
-    """The drain waits for this pod, however often those that come back are asked."""
-    if not is_returning(view, memory, pod):
+def _is_due_together(view: View, plan: Plan, memory: Memory, moment: Moment) -> bool:
+    """Pods that keep coming back are asked together, or they would never all be passed at once.
+
+    Each round waits longer: a pod that has not started goes the moment it is asked, and its
+    successor may be here in the same moment. Once only such pods are left, and no budget holds one,
+    they are asked as soon as they come.
+    """
+    if moment.mono >= memory.together_at:
         return True
-    answer = view.answer(Asked.EVICTION, pod.uid)
-    return not pod.is_deleting and answer is not None and answer.problem is not None
+    for pod in plan.waiting:
+        answer = view.answer(Asked.EVICTION, pod.uid)
+        is_refused = answer is not None and answer.problem is not None
+        if is_refused or not is_returning(view, memory, pod):
+            return False
+    return True
 
 
 def _returned(
@@ -241,12 +258,7 @@ def _returned(
     budgets: tuple[tuple[str, int], ...],
     moment: Moment,
 ) -> Try | None:
-    """A pod of an owner that keeps coming back is not asked at once: each round waits longer.
-
-    A pod that has not started goes the moment it is asked, and its successor may be here in the
-    same moment: without a pause that is a storm for as long as another pod holds the drain. (Once
-    only such pods are left they are asked together and at once, so that all are passed together.)
-    """
+    """A successor of a pod that was evicted from this node waits: each round longer."""
     rounds = _round_of(memory, pod)
     if not rounds:
         return None
