@@ -128,7 +128,7 @@ class Crew:
         """Let it all happen, until ``until_s``."""
         for kind, times in sorted(self.draw.mischief.items()):
             for _ in range(times):
-                self._plan(self._dice.uniform(FIRST_AT_S, until_s), _HAPPENS[kind], kind)
+                self._plan(self._dice.uniform(FIRST_AT_S, until_s), HAPPENS[kind], kind)
         while self._agenda:
             at, _, happen = heapq.heappop(self._agenda)
             await self.world.clock.sleep(at - self.world.clock.now().mono)
@@ -272,7 +272,7 @@ class Crew:
         self.world.server.close_watches()
 
 
-_HAPPENS: dict[str, Callable[[Crew], Awaitable[None]]] = {
+HAPPENS: dict[str, Callable[[Crew], Awaitable[None]]] = {
     "machine death": Crew.machine_death,
     "kubelet crash": Crew.kubelet_crash,
     "restart": Crew.restart,

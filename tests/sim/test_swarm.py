@@ -1,0 +1,88 @@
+"""Twenty worlds in every test run; ``unmoor swarm`` lives through as many as one likes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.sim import sabotage
+from unmoor.sim.draws import API_FAULTS, CLOUD_FAULTS, FAULTS_LEAST, HABITS, MISCHIEF, draw
+from unmoor.sim.mischief import HAPPENS
+from unmoor.sim.people import ACTS
+
+SEEDS = range(1, 21)
+SEED_COMPARED = 7
+TRACE = """
+from tests.sim import sabotage
+print(sabotage.play({seed}, 1.0).trace_hash)
+"""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_rule_is_broken_and_all_settles(seed: int) -> None:
+    result = sabotage.play(seed, hours=1.0)
+
+    assert result.ok, f"{result.summary}\n{result.story}"
+
+
+def test_the_same_seed_is_the_same_story_whatever_the_hash_seed() -> None:
+    first, second = (_trace(seed) for seed in ("1", "4242"))
+
+    assert first == second
+    assert len(first) == 64
+
+
+def _trace(hash_seed: str) -> str:
+    env = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    code = TRACE.format(seed=SEED_COMPARED)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_different_seeds_are_different_worlds() -> None:
+    draws = [draw(seed, sorted(sabotage.SHAPES)) for seed in range(1, 201)]
+
+    assert len({tuple(list(one.lines())[1:]) for one in draws}) == len(draws)
+
+
+def test_every_world_is_as_big_and_as_hard_as_promised() -> None:
+    for seed in range(1, 201):
+        drawn = draw(seed, sorted(sabotage.SHAPES))
+
+        assert 5 <= len(drawn.machines) <= 9
+        assert drawn.foreign >= 1
+        assert len(drawn.faults) >= FAULTS_LEAST
+
+
+def test_every_fault_and_every_habit_is_drawn_by_some_seed() -> None:
+    draws = [draw(seed, sorted(sabotage.SHAPES)) for seed in range(1, 201)]
+
+    faults = {fault for one in draws for fault in one.faults}
+    habits = {habit for one in draws for habit, _ in one.habits}
+
+    assert faults == {
+        *(f"api {name}" for name in API_FAULTS),
+        *(f"cloud {name}" for name in CLOUD_FAULTS),
+        *MISCHIEF,
+    }
+    assert habits == set(HABITS)
+
+
+def test_all_that_can_be_drawn_can_be_done() -> None:
+    assert set(ACTS) == set(HABITS)
+    assert set(HAPPENS) == set(MISCHIEF)
+
+
+def test_a_broken_rule_tells_its_story() -> None:
+    result = sabotage.play(1, 0.2, sabotage.FinalizerRemovedFirst())
+
+    assert not result.ok
+    assert "the-finalizer-holds" in result.summary
+    assert "--- unmoor-a" in result.story
+    assert "termination" in result.story
+    assert "faults:" in result.story
