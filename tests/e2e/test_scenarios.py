@@ -12,8 +12,6 @@ from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
-from unmoor.runtime.reconcilers import RECONCILERS
-from unmoor.runtime.recorder import EventRecorder
 
 from tests import controlplane
 from tests.scenarios import objects
@@ -30,6 +28,9 @@ from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.controller import Controller, Options, Ports
 from unmoor.runtime.executor import ThreadExecutor
 from unmoor.runtime.ports import Api
+from unmoor.runtime.reconcilers import RECONCILERS
+from unmoor.runtime.recorder import EventRecorder
+from unmoor.runtime.story import tell
 from unmoor.sim.actors import actor
 from unmoor.sim.actors.kubelet import HollowKubelets
 from unmoor.sim.actors.machines import Machines
@@ -55,7 +56,14 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[controlplane.Con
 async def test_scenario(name: str, plane: controlplane.ControlPlane) -> None:
     """It holds on the real control plane."""
     async with _stage(plane) as stage:
-        await SCENARIOS[name](stage)
+        try:
+            await SCENARIOS[name](stage)
+        except AssertionError as error:
+            assert isinstance(stage.unmoor, _RealProcess)
+            error.add_note(stage.unmoor.story())
+            error.add_note(plane.kubectl("get", "pods,nodes", "-A", "-o", "wide").stdout)
+            error.add_note(plane.kubectl("get", "events", "-A").stdout)
+            raise
 
 
 class _RealProcess:
@@ -65,14 +73,19 @@ class _RealProcess:
         self._api = api
         self._gate = Gate(api)
         self._task: asyncio.Task[None] | None = None
+        self._controller: Controller | None = None
         self._starts = 0
+
+    def story(self) -> str:
+        """What it did last: printed when a scenario fails."""
+        return tell(self._controller.story.all()[-40:]) if self._controller else "not started"
 
     async def start(self) -> None:
         self._starts += 1
         clock = SystemClock()
         gate = self._gate = Gate(self._api)
         recorder = EventRecorder(gate, clock)
-        controller = Controller(
+        controller = self._controller = Controller(
             Ports(
                 api=gate,
                 clock=clock,
@@ -106,14 +119,20 @@ async def _stage(plane: controlplane.ControlPlane) -> AsyncIterator[Stage]:
     shapes = {shape.name: shape for shape in ec2_types()}
     chosen = config.load(path=str(plane.kubeconfig))
     async with KubeApi(chosen, clock=clock, random=Random(0)) as api:
-        cast = actor.Stage(api, clock, Random(1))
+        cast = actor.Stage(api, clock, Random(1), at_once=16)
         playing = asyncio.create_task(
             cast.run([Machines(cast, QUICK.machine), HollowKubelets(cast, shapes, QUICK.kubelet)])
         )
         unmoor = _RealProcess(api)
         await unmoor.start()
         try:
-            yield Stage(api, clock, SimulatedCloud(api), unmoor)
+            yield Stage(
+                api,
+                clock,
+                SimulatedCloud(api),
+                unmoor,
+                lambda: asyncio.to_thread(plane.restart_apiserver),
+            )
         finally:
             await unmoor.stop()
             playing.cancel()

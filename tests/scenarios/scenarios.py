@@ -342,7 +342,7 @@ async def restart_in_the_middle(stage: Stage) -> None:
     first, _ = await stage.nodes_up(field, "restart-1", "restart-2")
     await stage.apply(
         objects.deployment("web", namespace=field, replicas=4),
-        objects.budget("web", namespace=field, app="web", maxUnavailable=1),
+        objects.budget("web", namespace=field, app="web", maxUnavailable=2),
     )
     await stage.ready(field, "web", 4)
     await _budget_counts(stage, field, "web")
@@ -356,6 +356,28 @@ async def restart_in_the_middle(stage: Stage) -> None:
     await stage.gone(node(first), kinds.MACHINES.ref("restart-1"))
     await stage.ready(field, "web", 4)
     await stage.eventually("no instance is left", lambda: _no_instance(stage, "restart-1"))
+
+
+@scenario
+async def server_restarts_in_the_middle(stage: Stage) -> None:
+    """The API server goes away under a drain and comes back: nothing is lost or done twice."""
+    field = await stage.field("outage")
+    first, _ = await stage.nodes_up(field, "outage-1", "outage-2")
+    await stage.apply(
+        objects.deployment("web", namespace=field, replicas=4),
+        objects.budget("web", namespace=field, app="web", maxUnavailable=2),
+    )
+    await stage.ready(field, "web", 4)
+    await _budget_counts(stage, field, "web")
+    await stage.delete(node(first))
+    await stage.eventually("the drain has begun", lambda: stage.is_draining(first))
+
+    await stage.restart_server()
+
+    await stage.gone(node(first), kinds.MACHINES.ref("outage-1"))
+    await stage.ready(field, "web", 4)
+    await stage.eventually("its instance went", lambda: _no_instance(stage, "outage-1"))
+    assert len(await stage.instances("outage-2")) == 1
 
 
 async def _no_instance(stage: Stage, *machines: str) -> bool:

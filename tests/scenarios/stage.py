@@ -9,7 +9,7 @@ Must not: have a branch on what kind of stage it is; the factories build differe
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from tests.scenarios import objects
 from unmoor.model import kinds, names
@@ -18,9 +18,10 @@ from unmoor.model.kinds import Resource
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
-from unmoor.runtime.ports import Api, ApiError, Clock, Cloud, DeleteOptions, Query
+from unmoor.runtime.ports import Api, ApiError, Clock, Cloud, DeleteOptions, Query, Unreachable
 
 T = TypeVar("T")
+Restart: TypeAlias = Callable[[], Awaitable[None]]
 LOOK_AGAIN_S = 0.1
 PATIENCE_S = 60.0
 """How long a scenario waits for one thing, by default."""
@@ -45,12 +46,15 @@ class Unmoor(Protocol):
 class Stage:
     """One cluster with a cast; many scenarios may play on it, each in a namespace of its own."""
 
-    def __init__(self, api: Api, clock: Clock, cloud: Cloud, unmoor: Unmoor) -> None:
-        """Take the parts."""
+    def __init__(
+        self, api: Api, clock: Clock, cloud: Cloud, unmoor: Unmoor, restart_server: Restart
+    ) -> None:
+        """Take the parts. ``restart_server`` returns when the API server answers again."""
         self.api = api
         self.clock = clock
         self.cloud = cloud
         self.unmoor = unmoor
+        self.restart_server = restart_server
 
     async def apply(self, *manifests: tuple[Ref, JSON]) -> list[JSON]:
         """Create objects, in order."""
@@ -80,11 +84,16 @@ class Stage:
         """Wait until ``probe`` is true-ish; raise with its last value when it never is."""
         ends_at = self.clock.now().mono + within_s
         while True:
-            value = await probe()
+            try:
+                value = await probe()
+            except Unreachable as error:
+                value, problem = None, f"last: {error}"
+            else:
+                problem = f"last: {value!r}"
             if value:
                 return value
             if self.clock.now().mono >= ends_at:
-                raise AssertionError(f"{what}: not within {within_s:g} s (last: {value!r})")
+                raise AssertionError(f"{what}: not within {within_s:g} s ({problem})")
             await self.clock.sleep(LOOK_AGAIN_S)
 
     async def always(

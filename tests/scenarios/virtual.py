@@ -13,6 +13,7 @@ from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.runtime.controller import Options
 from unmoor.sim.actors.kubelet import KubeletDelays
 from unmoor.sim.actors.machines import MachineDelays
+from unmoor.sim.gate import Gate
 from unmoor.sim.world import Delays, Process, World
 
 QUICK = Delays(
@@ -23,6 +24,7 @@ QUICK = Delays(
 )
 """How long the cast of a rehearsal takes, in virtual and in real time."""
 NAMESPACE = "karpenter"
+OUTAGE_S = 3.0
 
 
 @asynccontextmanager
@@ -30,8 +32,18 @@ async def stage(seed: int = 0, *, process: type[Process] = Process) -> AsyncIter
     """A stage with unmoor running on it."""
     shapes = {shape.name: shape for shape in ec2_types()}
     async with World(seed, cloud=SimulatedCloud, shapes=shapes, delays=QUICK) as world:
-        unmoor = process(world, Options(namespace=NAMESPACE))
-        built = Stage(world.api, world.clock, world.cloud, unmoor)
+        line = Gate(world.api)
+        unmoor = process(world, Options(namespace=NAMESPACE), api=line, cloud=SimulatedCloud(line))
+
+        async def restart_server() -> None:
+            """Nobody answers for a while; then the history is gone, as after a real restart."""
+            line.shut()
+            world.server.close_watches()
+            await world.clock.sleep(OUTAGE_S)
+            world.server.compact()
+            line.is_shut = False
+
+        built = Stage(world.api, world.clock, world.cloud, unmoor, restart_server)
         await built.apply(objects.namespace(NAMESPACE), objects.settings(NAMESPACE, **SETTINGS))
         await unmoor.start()
         try:
