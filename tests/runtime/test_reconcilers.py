@@ -106,4 +106,4 @@ def test_every_row_can_wake() -> None:
 def test_intervals_are_settings() -> None:
     every = {row.name: row.every_s(View()) for row in RECONCILERS if row.every_s is not None}
 
-    assert every == {"deprovisioning": 10.0, "garbage": 120.0}
+    assert every == {"deprovisioning": 10.0, "garbage": 120.0, "unreadable": 60.0}

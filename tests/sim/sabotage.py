@@ -191,7 +191,7 @@ class BudgetNotRead(Meddling):
                 self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
             ) -> JSON:
                 if subresource != "eviction":
-                    return await super().create(ref, body, subresource=subresource)
+                    return await super().create(ref, body, subresource=subresource, dry_run=dry_run)
                 return await self.delete(ref, DeleteOptions(uid=ref.uid))
 
         return Hasty(api)
@@ -200,7 +200,7 @@ class BudgetNotRead(Meddling):
 class FinalizerRemovedFirst(RowBug):
     """The node is let go, and then the machine is to be told: nobody will."""
 
-    rows_concerned = ("termination",)
+    rows_concerned: tuple[str, ...] = ("termination",)
 
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
@@ -243,7 +243,9 @@ class AttemptNotWrittenDown(Meddling):
             ) -> JSON:
                 marks = (body.get("metadata") or {}).get("annotations") or {}
                 if names.LAUNCH_ATTEMPT not in marks:
-                    return await super().patch(ref, body, how=how, subresource=subresource)
+                    return await super().patch(
+                        ref, body, how=how, subresource=subresource, dry_run=dry_run
+                    )
                 found = await self.get(ref)
                 meta = found["metadata"]
                 known = {**(meta.get("annotations") or {}), **marks}
@@ -257,7 +259,7 @@ class AttemptNotWrittenDown(Meddling):
 class TerminatingTakenForGone(RowBug):
     """A pod whose eviction was admitted is not waited for."""
 
-    rows_concerned = ("termination",)
+    rows_concerned: tuple[str, ...] = ("termination",)
 
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
@@ -272,7 +274,7 @@ class TerminatingTakenForGone(RowBug):
 class ReferenceLeft(RowBug):
     """What a command has marked stays marked when the command comes to nothing."""
 
-    rows_concerned = ("deprovisioning",)
+    rows_concerned: tuple[str, ...] = ("deprovisioning",)
 
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
@@ -292,7 +294,7 @@ def _lets_go(effect: Any) -> bool:
 class LaggingListTrusted(RowBug):
     """What is not in the cloud's list is taken for gone."""
 
-    rows_concerned = ("garbage",)
+    rows_concerned: tuple[str, ...] = ("garbage",)
 
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
@@ -324,7 +326,7 @@ class ClusterTagIgnored(Meddling):
 class AnyCordonRemoved(RowBug):
     """Whoever has cordoned the node, it is uncordoned with the mark."""
 
-    rows_concerned = ("deprovisioning",)
+    rows_concerned: tuple[str, ...] = ("deprovisioning",)
 
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
@@ -342,7 +344,7 @@ class AnyCordonRemoved(RowBug):
 class NotReallyEmpty(RowBug):
     """A node that was empty once stays so, whatever has come to it since."""
 
-    rows_concerned = ("deprovisioning", "disruption-conditions")
+    rows_concerned: tuple[str, ...] = ("deprovisioning", "disruption-conditions")
 
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
@@ -354,7 +356,7 @@ class NotReallyEmpty(RowBug):
 class RunningCommandForgotten(RowBug):
     """Whether a command is running is known to the process alone, and not asked of the API."""
 
-    rows_concerned = ("deprovisioning",)
+    rows_concerned: tuple[str, ...] = ("deprovisioning",)
 
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment

@@ -107,7 +107,7 @@ async def raise_cluster(ground: Ground, *machines: str, ttl_s: int | None = None
 
 def _is_up(ground: Ground, count: int) -> bool:
     labels = [node["metadata"].get("labels") or {} for node in ground.all("Node")]
-    return sum(one.get("karpenter.sh/initialized") == "true" for one in labels) == count
+    return sum("karpenter.sh/initialized" in one for one in labels) == count
 
 
 async def launch(ground: Ground) -> None:
@@ -172,7 +172,7 @@ LEAST_WRITES = {"launch": 10, "drain": 35, "emptiness": 40}
 
 
 async def play(name: str, stop: tuple[int, When] | None = None) -> tuple[dict[str, object], int]:
-    """Play a story, with a stop at the n-th write; return the final state and how many there were."""
+    """Play a story, with a stop at the n-th write; return its final state and its writes."""
     story, end = STORIES[name]
     ground = Ground()
     async with ground.world:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios import objects
+from tests.scenarios.settings import SETTINGS
+from tests.scenarios.virtual import NAMESPACE, QUICK
 from tests.sim import sabotage
-from tests.sim.test_crash_points import NAMESPACE, QUICK, SETTINGS
 from unmoor.model import kinds
 from unmoor.model.base import JSON
 from unmoor.runtime.controller import Options
@@ -22,6 +23,10 @@ from unmoor.sim.world import Process, World
 FIELD = "apps"
 PATIENCE_S = 600.0
 LEASE = LeaseTimes()
+LOOK_S = 0.5
+START_S = 5.0
+REST_S = 60.0
+"""What a second process would still do wrong, it does within this time."""
 
 
 class Pair:
@@ -58,27 +63,28 @@ class Pair:
             labels = [node["metadata"].get("labels") or {} for node in self.all("Node")]
             if sum("karpenter.sh/initialized" in one for one in labels) == count:
                 return
-            await self.world.clock.sleep(0.5)
-        raise AssertionError(f"not {count} nodes in time, but {labels}")
+            await self.world.clock.sleep(LOOK_S)
+        raise AssertionError(f"not {count} nodes in time")
 
     async def play(self) -> None:
         """Three machines come up; one node is deleted, one machine, and the third is empty."""
-        await self._apply_cluster()
+        await self.apply_cluster()
         await self.until_nodes(3)
         for ref, body in (
             objects.deployment("web", namespace=FIELD, replicas=4),
             objects.budget("web", namespace=FIELD, app="web", maxUnavailable=1),
         ):
             await self.world.api.create(ref, body)
-        await self.world.clock.sleep(5.0)
+        await self.world.clock.sleep(START_S)
         node = self.all("Node")[0]["metadata"]["name"]
         await self.world.api.delete(kinds.NODES.ref(node), DeleteOptions())
         await self.until_nodes(2)
         await self.world.api.delete(kinds.DEPLOYMENTS.ref("web", FIELD), DeleteOptions())
         await self.until_nodes(0)
-        await self.world.clock.sleep(60.0)
+        await self.world.clock.sleep(REST_S)
 
-    async def _apply_cluster(self) -> None:
+    async def apply_cluster(self) -> None:
+        """Three machines of a Provisioner that lets empty nodes go."""
         for ref, body in (
             objects.namespace(NAMESPACE),
             objects.namespace(FIELD),
@@ -143,12 +149,12 @@ def test_the_other_takes_over_and_they_never_act_at_the_same_time(end: str) -> N
 async def _handed_over(end: str) -> Pair:
     pair = Pair(0, LEASE)
     async with pair.world:
-        await pair._apply_cluster()
+        await pair.apply_cluster()
         await pair.first.start()
         await pair.until_nodes(3)
         await pair.second.start()
         await (pair.first.kill() if end == "kill" else pair.first.stop())
         await pair.until_nodes(0)
-        await pair.world.clock.sleep(60.0)
+        await pair.world.clock.sleep(REST_S)
         await pair.second.stop()
     return pair

@@ -29,6 +29,7 @@ from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirement, RequirementError
 from unmoor.model.snapshot import View
+from unmoor.model.validation import Findings
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 BACK_OFF_S = 1 * SECOND
@@ -189,6 +190,13 @@ def _launch(view: View, machine: Machine, token: str, lost: int) -> Step[int]:
             Requirement.of(one.key, one.operator, one.values)
         except RequirementError as error:
             return _invalid(machine, "spec.requirements", str(error))
+    findings = Findings(f"machine/{machine.name}")
+    spec = machine.spec
+    findings.taints({"spec.taints": spec.taints, "spec.startupTaints": spec.startup_taints})
+    if findings.errors:
+        # The server would refuse the node's registration, after the machine was paid for.
+        first = findings.errors[0]
+        return _invalid(machine, first.field, f"{first.problem}; {first.remedy}")
     request = LaunchRequest(
         token=token,
         cluster=view.identity.cluster,

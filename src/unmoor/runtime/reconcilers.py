@@ -24,6 +24,7 @@ from unmoor.lifecycle import (
     provisioner,
     settings,
     termination,
+    unreadable,
 )
 from unmoor.model.base import Key as ObjectKey
 from unmoor.model.cluster import ConfigMap, Lease
@@ -206,6 +207,12 @@ RECONCILERS: tuple[Reconciler, ...] = (
         name="provisioner",
         step=provisioner.advance,
         wakes=(Wake("Provisioner", name_of_provisioner),),
+    ),
+    Reconciler(
+        name="unreadable",
+        step=unreadable.advance,
+        every_s=lambda view: view.settings.cadence.resync_s,
+        is_single=True,
     ),
     Reconciler(
         name="settings",

@@ -112,7 +112,7 @@ class Checkers:
         ends = []
         if self.allowances.deadline_s is not None:
             ends.append(since + timedelta(seconds=self.allowances.deadline_s))
-        written = true.annotations(node).get(names.DRAIN_DEADLINE, "")
+        written = true.marks_of(node).get(names.DRAIN_DEADLINE, "")
         if written.endswith("s") and written[:-1].isdigit():
             ends.append(since + timedelta(seconds=int(written[:-1])))
         slack = timedelta(seconds=self.allowances.skew_s + 1.0)
@@ -183,7 +183,7 @@ def _pod_leaves_by_eviction(self: Checkers, act: Act, entry: Entry) -> Iterator[
         return
     node = self.truth.get("Node", pod["spec"].get("nodeName", ""))
     has_deadline = self.allowances.deadline_s is not None or (
-        node is not None and names.DRAIN_DEADLINE in true.annotations(node)
+        node is not None and names.DRAIN_DEADLINE in true.marks_of(node)
     )
     if true.is_deleting(pod) and has_deadline:
         return

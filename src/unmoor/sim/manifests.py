@@ -69,9 +69,7 @@ def template(app: str, annotations: dict[str, str], **more: Any) -> JSON:
     return {"metadata": meta, "spec": pod_spec(**more)}
 
 
-def workload(
-    resource: Resource[Any], app: str, namespace: str, pod: JSON, **spec: Any
-) -> Manifest:
+def workload(resource: Resource[Any], app: str, namespace: str, pod: JSON, **spec: Any) -> Manifest:
     """A Deployment, StatefulSet or DaemonSet."""
     selector = {"matchLabels": {"app": app}}
     return make(resource, app, {"selector": selector, "template": pod, **spec}, namespace)

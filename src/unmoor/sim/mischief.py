@@ -164,9 +164,7 @@ class Crew:
 
     # The agenda.
 
-    def _plan(
-        self, at: float, happen: Callable[[Crew], Awaitable[None]], kind: str = ""
-    ) -> None:
+    def _plan(self, at: float, happen: Callable[[Crew], Awaitable[None]], kind: str = "") -> None:
         async def now() -> None:
             if kind:
                 self.counts[kind] += 1
@@ -174,7 +172,9 @@ class Crew:
 
         heapq.heappush(self._agenda, (at, next(self._order), now))
 
-    def _later(self, seconds: tuple[float, float], happen: Callable[[Crew], Awaitable[None]]) -> None:
+    def _later(
+        self, seconds: tuple[float, float], happen: Callable[[Crew], Awaitable[None]]
+    ) -> None:
         self._plan(self.world.clock.now().mono + self._dice.uniform(*seconds), happen)
 
     async def start(self) -> None:
@@ -218,7 +218,9 @@ class Crew:
             first.process.cut()
             sprung.set()
 
-        first.trap.arm(self._dice.randint(1, 8), self._dice.choice((When.BEFORE, When.AFTER)), spring)
+        first.trap.arm(
+            self._dice.randint(1, 8), self._dice.choice((When.BEFORE, When.AFTER)), spring
+        )
         try:
             async with asyncio.timeout(TRAPPED_S):
                 await sprung.wait()
@@ -241,7 +243,9 @@ class Crew:
 
     async def part(self) -> None:
         """The second instance ends, one way or the other."""
-        await (self.second.process.kill() if self._dice.randrange(2) else self.second.process.stop())
+        await (
+            self.second.process.kill() if self._dice.randrange(2) else self.second.process.stop()
+        )
 
     async def intrude(self) -> None:
         """Another instance that does not care for the lease, for moments."""

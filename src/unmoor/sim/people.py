@@ -202,7 +202,7 @@ class People:
         return await self._delete_one(await self._all(kinds.PODS))
 
     async def force_pod(self) -> bool:
-        """``kubectl delete pod --force`` on a node that is drained; a StatefulSet's is back soon."""
+        """``kubectl delete pod --force`` on a node that drains; a StatefulSet's is back soon."""
         going = {
             node["metadata"]["name"]
             for node in await self._our_nodes()
@@ -260,9 +260,10 @@ class People:
     async def delete_provisioner(self) -> bool:
         """The cascade, in the background or in the foreground; then the Provisioner comes back."""
         name = self._dice.choice(sorted(self._provisioners))
-        propagation = self._dice.choice(("Background", "Foreground"))
-        ref = kinds.PROVISIONERS.ref(name)
-        await self._api.delete(ref, DeleteOptions(propagation=propagation))
+        background = DeleteOptions(propagation="Background")
+        foreground = DeleteOptions(propagation="Foreground")
+        options = self._dice.choice((background, foreground))
+        await self._api.delete(kinds.PROVISIONERS.ref(name), options)
         await self._clock.sleep(self._dice.uniform(30, 600))
         await self.apply(self.provisioner(name))
         return True

@@ -25,9 +25,7 @@ Rule = Callable[[Truth], Iterator[Unsettled]]
 
 def unsettled(truth: Truth) -> list[tuple[str, str, Ref]]:
     """What is not as it finally should be: rule, words, object."""
-    return [
-        (name, message, ref) for name, rule in RULES.items() for message, ref in rule(truth)
-    ]
+    return [(name, message, ref) for name, rule in RULES.items() for message, ref in rule(truth)]
 
 
 def _ref(obj: JSON) -> Ref:
@@ -52,7 +50,7 @@ def _instances_have_machines(truth: Truth) -> Iterator[Unsettled]:
     """But one whose Provisioner is gone: a person has to say what it is for (T03)."""
     tokens = set()
     for machine in truth.all("Machine"):
-        number = true.annotations(machine).get(names.LAUNCH_ATTEMPT, "")
+        number = true.marks_of(machine).get(names.LAUNCH_ATTEMPT, "")
         tokens.add(f"{true.uid(machine)}-{number}")
     for instance in truth.all("Instance"):
         spec = instance["spec"]
@@ -90,7 +88,7 @@ def _nothing_of_ours_is_left(truth: Truth) -> Iterator[Unsettled]:
     """No mark and no cordon of ours on a node that no command acts on and nobody deleted."""
     active = {true.name(one) for one in truth.all("Disruption") if true.is_active(one)}
     for node in truth.all("Node"):
-        marks = true.annotations(node)
+        marks = true.marks_of(node)
         if true.is_deleting(node) or marks.get(names.DISRUPTION) in active:
             continue
         if names.DISRUPTION in marks:
@@ -119,7 +117,7 @@ def _empty_nodes_are_gone(truth: Truth) -> Iterator[Unsettled]:
             node["spec"].get("providerID", "")
         ):
             continue
-        if names.DO_NOT_DISRUPT in true.annotations(node):
+        if names.DO_NOT_DISRUPT in true.marks_of(node):
             continue
         if any(_counts(truth, pod) for pod in truth.pods_on(true.name(node))):
             continue

@@ -43,8 +43,8 @@ the back-offs between them, with room."""
 QUIET_S = 240.0
 """Nothing but leases and events is written for so long: then unmoor is quiet."""
 UNSEEN_S = 15.0
-"""How long a process may not know of a pod when nothing is slow: a failed watch is tried again after
-at most 10 s."""
+"""How long a process may not know of a pod when nothing is slow: a failed watch is tried again
+after at most 10 s."""
 RECORDS_TOLD = 60
 PATIENT = Delays(kubelet=KubeletDelays(lease_every_s=20.0, status_every_s=1800.0))
 """Heartbeats are rare: hours must not cost minutes."""
@@ -98,9 +98,7 @@ class _Run:
         self._allowances = Allowances(unseen_s=_unseen_s(drawn))
         self._checkers = Checkers(self._truth, self._witness, self._allowances)
         self._people = People(self._world.api, self._world.clock, drawn, self._allowances)
-        self._crew = Crew(
-            self._world, drawn, cloud, self._witness, self._checkers, meddling
-        )
+        self._crew = Crew(self._world, drawn, cloud, self._witness, self._checkers, meddling)
         self._nodes = 0
 
     def _time_s(self) -> float:
@@ -135,7 +133,7 @@ class _Run:
         for index in range(drawn.foreign):
             await self._launch_elsewhere(index)
         await self._crew.start()
-        await self._until(lambda: self._is_up(), BOOT_LIMIT_S)
+        await self._until(self._is_up, BOOT_LIMIT_S)
         await self._adopt()
         await people.apply(*drawn.apps, *drawn.budgets)
 
@@ -160,7 +158,9 @@ class _Run:
         await self._crew.calm()
         await self._people.settle()
         self._nodes = sum(1 for _ in self._truth.all("Node"))
-        await self._until(lambda: bool(self._checkers.breaches) or self._is_quiet(), LIVENESS_LIMIT_S)
+        await self._until(
+            lambda: bool(self._checkers.breaches) or self._is_quiet(), LIVENESS_LIMIT_S
+        )
         for rule, message, ref in settled.unsettled(self._truth):
             self._checkers.breach(rule, message, ref)
         if not self._checkers.breaches and not self._is_quiet():
@@ -206,7 +206,7 @@ class _Run:
         api = self._world.api
         for instance in list(self._truth.all("Instance")):
             name = true.name(instance)
-            is_first = instance["spec"].get("token") == "karpenter-0-1"  # noqa: S105 - no secret
+            is_first = instance["spec"].get("token") == "karpenter-0-1"
             node = self._truth.get("Node", name)
             if not is_first or node is None:
                 continue

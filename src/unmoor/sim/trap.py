@@ -54,7 +54,7 @@ class Trap:
                 self._pull()
 
     def after(self, call: Call) -> None:
-        """Called when the server has carried it out. Writes end in the order in which they began."""
+        """Called when the server has carried it out; writes end in the order of their begin."""
         self._hold()
         if call.is_write and self.writes == self._at and self._when is When.AFTER:
             self._pull()

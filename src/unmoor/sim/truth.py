@@ -2,8 +2,8 @@
 
 Kept from every write to the server, whoever made it. Objects are the server's own raw JSON.
 
-Must not: judge, or use anything of what unmoor decides by: a checker that shares a mistake with what
-it checks finds nothing.
+Must not: judge, or use anything of what unmoor decides by: a checker that shares a mistake with
+what it checks finds nothing.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ class Truth:
         machines = self.machines_of(provider_id)
         if machines:
             return all(self.is_our_machine(one) for one in machines)
-        return bool(annotations(node).get(names.MANAGED_BY) == self.cluster)
+        return bool(marks_of(node).get(names.MANAGED_BY) == self.cluster)
 
     def is_our_machine(self, machine: JSON) -> bool:
         """It names this cluster, and is of our cloud or of none yet."""
         provider_id = (machine.get("status") or {}).get("providerID", "")
         is_our_cloud = not provider_id or provider_id.startswith("sim://")
-        return is_our_cloud and annotations(machine).get(names.MANAGED_BY) == self.cluster
+        return is_our_cloud and marks_of(machine).get(names.MANAGED_BY) == self.cluster
 
     # Remembering.
 
@@ -103,7 +103,7 @@ class Truth:
         elif kind == "Node":
             self._note_node(entry, who)
         elif kind == "Machine":
-            number = annotations(entry.obj).get(names.LAUNCH_ATTEMPT)
+            number = marks_of(entry.obj).get(names.LAUNCH_ATTEMPT)
             if number:
                 self.attempts.add(f"{uid(entry.obj)}-{number}")
 
@@ -147,7 +147,7 @@ def uid(obj: JSON) -> str:
     return str(obj["metadata"]["uid"])
 
 
-def annotations(obj: JSON) -> dict[str, str]:
+def marks_of(obj: JSON) -> dict[str, str]:
     """Its annotations."""
     found: dict[str, str] = obj["metadata"].get("annotations") or {}
     return found
@@ -188,7 +188,7 @@ def is_workload(pod: JSON) -> bool:
     """It runs, or is to run, and somebody could miss it: not of a DaemonSet, static or finished."""
     if controller_of(pod).get("kind") in {"DaemonSet", "Node"}:
         return False
-    if names.MIRROR_POD in annotations(pod):
+    if names.MIRROR_POD in marks_of(pod):
         return False
     return (pod.get("status") or {}).get("phase") not in TERMINAL
 
