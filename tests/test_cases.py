@@ -29,6 +29,23 @@ def test_every_named_test_exists() -> None:
     assert missing == []
 
 
+def test_every_named_test_names_its_case() -> None:
+    """In its name, or, where it is a row of a table, beside the row."""
+    silent = []
+    for one in CASES:
+        path, _, test = one["status"].removeprefix("test:").partition("::")
+        if test and not test.startswith(f"test_{one['id'].lower()}_"):
+            silent += [one["id"]] * (f"# {one['id']}\n" not in (ROOT / path).read_text())
+
+    assert silent == []
+
+
+def test_nine_of_ten_run() -> None:
+    run = [one for one in CASES if one["status"].startswith("test:")]
+
+    assert len(run) >= 0.9 * len(CASES)
+
+
 def test_every_exclusion_has_a_code_and_a_reason() -> None:
     excluded = [one["status"] for one in CASES if one["status"][:5] != "test:"]
 

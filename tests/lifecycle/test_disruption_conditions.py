@@ -10,8 +10,18 @@ from tests import builders
 from tests.builders import at, condition, daemon_pod, machine, mirror_pod, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import CONDITIONS
+from unmoor.lifecycle import conditions, disruption_conditions
+from unmoor.lifecycle.disruption_conditions import Part
+from unmoor.lifecycle.step import Step
 from unmoor.model.base import Condition
-from unmoor.model.machine import MACHINE_EMPTY, MACHINE_INITIALIZED, MACHINE_LAUNCHED
+from unmoor.model.machine import (
+    DISRUPTION_CONDITIONS,
+    MACHINE_DRIFTED,
+    MACHINE_EMPTY,
+    MACHINE_EXPIRED,
+    MACHINE_INITIALIZED,
+    MACHINE_LAUNCHED,
+)
 
 EMPTY = condition(MACHINE_EMPTY)
 
@@ -69,23 +79,34 @@ def test_t114_nominated_the_mark_goes_for_thirty_seconds_at_least() -> None:
     assert step.wake_at == world.moment.mono + 30
 
 
-@pytest.mark.parametrize("part", ["emptiness"])
-def test_t121_all_that_applies_is_set_in_one_patch(part: str) -> None:
-    """Expiration and drift join as parts of the same step; emptiness is the first."""
-    world = world_of(node(), conditions=(condition(MACHINE_INITIALIZED),))
-    step = world.step(CONDITIONS, "m-a")
-
-    assert part == "emptiness"
-    assert len(step.effects) == 1
-    assert empty(world) is not None
+BESIDES = (MACHINE_EXPIRED, MACHINE_DRIFTED)
+"""Stand for expiration and drift in T121 and T122: emptiness is the only real part so far."""
 
 
-def test_t122_all_that_no_longer_applies_is_removed_in_one_patch() -> None:
-    world = world_of(node(), pod())
-    step = world.step(CONDITIONS, "m-a")
+def disrupted(world: World, step: Step[Any]) -> set[str]:
+    """Carry out what must be one patch; return the disruption conditions that are there then."""
+    (patch,) = step.effects
+    assert world.act(patch) is None
+    found = world.view.machine("m-a")
+    assert found is not None
+    return {one.type for one in found.status.conditions if one.type in DISRUPTION_CONDITIONS}
 
-    assert len(step.effects) == 1
-    assert empty(world) is None
+
+def test_all_that_applies_is_set_in_one_patch() -> None:
+    held = machine(conditions=(condition(MACHINE_INITIALIZED),))
+    parts = [Part(kind, conditions.true(kind)) for kind in (MACHINE_EMPTY, *BESIDES)]
+    step = disruption_conditions.written(held, parts, builders.moment())
+
+    assert disrupted(World(held), step) == {"MachineEmpty", "MachineExpired", "MachineDrifted"}
+
+
+def test_all_that_no_longer_applies_is_removed_in_one_patch() -> None:
+    there = (MACHINE_INITIALIZED, MACHINE_EMPTY, *BESIDES)
+    held = machine(conditions=tuple(condition(kind) for kind in there))
+    parts = [Part(kind) for kind in (MACHINE_EMPTY, *BESIDES)]
+    step = disruption_conditions.written(held, parts, builders.moment())
+
+    assert disrupted(World(held), step) == set()
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,15 @@ def test_t150_a_hundred_at_once() -> None:
     world.settle(GARBAGE, MACHINE)
 
     assert world.names("Machine") == []
+    assert [one.asked for one in world.done(Observe)].count(Asked.INSTANCES) == 1
+    assert len(world.done(Delete)) == 100
 
 
 def test_t151_with_its_instance_a_machine_stays() -> None:
     world = World(machine(conditions=LAUNCHED), instances=[instance()])
     world.run(GARBAGE, for_s=300, tick_s=10)
 
+    assert len(world.done(Observe)) > 10
     assert world.names("Machine") == ["m-a"]
     assert world.done(Delete) == []
 

@@ -70,7 +70,9 @@ def test_t124_it_is_launched_afterwards() -> None:
     world.settle(MACHINE)
     found = the_machine(world)
 
-    assert found.is_launched
+    assert ("MachineLaunched", "True") in [
+        (one.type, one.status) for one in found.status.conditions
+    ]
     assert found.metadata.labels[names.CAPACITY_TYPE] == names.ON_DEMAND
     assert found.metadata.labels[names.INSTANCE_TYPE] == "m.large"
     assert found.status.capacity["cpu"] == "4"
@@ -83,9 +85,13 @@ def test_t125_a_linked_machine_is_not_launched() -> None:
     )
     world.settle(MACHINE)
 
+    found = the_machine(world)
+
     assert world.done(Launch) == []
-    assert the_machine(world).provider_id == "sim:///old"
-    assert the_machine(world).zone == "z1"
+    assert found.is_launched
+    assert (found.provider_id, found.zone) == ("sim:///old", "z1")
+    assert found.metadata.labels[names.INSTANCE_TYPE] == "m.large"
+    assert (found.status.capacity["cpu"], found.status.allocatable["cpu"]) == ("4", "3900m")
 
 
 def test_t125_a_linked_machine_without_its_instance_goes() -> None:
@@ -209,7 +215,10 @@ def test_foreign_machines_are_left_alone() -> None:
 
 
 def test_t127_a_registered_machine_lives() -> None:
-    world = World(machine(created_at=builders.LONG_AGO), node(), instances=[instance()])
+    world = launched(node(is_joined=False))
+    world.settle(MACHINE)
+    assert the_machine(world).is_registered
+
     world.run(MACHINE, for_s=1300, tick_s=60)
 
     assert world.names("Machine") == ["m-a"]
@@ -219,9 +228,9 @@ def test_t127_a_registered_machine_lives() -> None:
 def test_t128_without_a_node_it_is_given_up() -> None:
     world = new(created_at=builders.NOW)
     world.run(MACHINE, for_s=890, tick_s=10)
-    assert world.names("Machine") == ["m-a"]
+    assert the_machine(world).is_launched
 
-    world.run(MACHINE, for_s=300, tick_s=10)
+    world.run(MACHINE, for_s=20, tick_s=10)  # 15 min, and 20 are too long
     assert world.names("Machine") == []
     assert [f.labels["reason"] for f in world.facts if f.name == "machines_terminated"] == [
         "liveness"
@@ -232,10 +241,12 @@ def test_t129_a_launch_that_keeps_failing_is_given_up() -> None:
     world = new(created_at=builders.NOW)
     world.launch_problems = [Problem(ProblemKind.FAILED, "no")] * 1000
     world.run(MACHINE, for_s=890, tick_s=10)
-    assert world.names("Machine") == ["m-a"]
+    assert not the_machine(world).is_launched
+    assert len(world.done(Launch)) > 10
 
-    world.run(MACHINE, for_s=300, tick_s=10)
+    world.run(MACHINE, for_s=20, tick_s=10)
     assert world.names("Machine") == []
+    assert world.cloud == {}
 
 
 def test_the_liveness_clock_does_not_restart_with_another_reason() -> None:
@@ -264,10 +275,22 @@ def test_t081_the_node_goes_first_then_the_instance() -> None:
     world.settle(MACHINE)
     assert the_node(world).is_deleting
     assert world.done(Terminate) == []
+    assert world.names("Machine") == ["m-a"]
 
-    world.run(MACHINE, TERMINATION, for_s=10)
+    world.drop(the_node(world))
+    world.settle(MACHINE)
+    assert [effect.provider_id for effect in world.done(Terminate)] == ["sim:///a"]
+    assert world.names("Machine") == []
+
+
+def test_t081_its_node_is_drained_and_ends_the_instance_for_both() -> None:
+    world = ended(node(), pod())
+    world.run(MACHINE, TERMINATION, for_s=29)
+    assert world.done(Terminate) == []
+
+    world.run(MACHINE, TERMINATION, for_s=2)
     assert world.names("Node") == world.names("Machine") == []
-    assert world.done(Terminate)
+    assert [effect.provider_id for effect in world.done(Terminate)] == ["sim:///a"]
 
 
 def test_t082_all_nodes_of_the_machine_go() -> None:
@@ -314,8 +337,8 @@ def test_t086_nodes_without_a_provider_id_are_nobodys() -> None:
     world = ended(*nodes, provider_id="", conditions=())
     world.run(MACHINE, for_s=5)
 
-    assert world.names("Node") == list("abcdefghij")
-    assert not any(one.is_deleting for one in map(world.view.node, "abcdefghij") if one)
+    assert [the_node(world, name).is_deleting for name in "abcdefghij"] == [False] * 10
+    assert world.names("Machine") == []
 
 
 def test_a_launch_that_was_just_answered_is_not_forgotten_at_the_end() -> None:

@@ -9,7 +9,7 @@ Must not: make a node go; that is the methods' question.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -65,6 +65,11 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
     if provisioner is None or validate(provisioner):
         return Step()  # spec 7.1: existing conditions stay
     parts = [part(view, machine, provisioner, moment) for part in PARTS]
+    return written(machine, parts, moment)
+
+
+def written(machine: Machine, parts: Sequence[Part], moment: Moment) -> Step[Any]:
+    """Write all that applies, and remove all that does not, in one patch (T121, T122)."""
     wanted = [part.condition for part in parts if part.condition is not None]
     facts = tuple(_disrupted(machine, one) for one in wanted if not machine.has(one.type))
     patch = conditions.update(

@@ -1,0 +1,105 @@
+"""Whom a drain asks, when it asks again, and what a deadline changes: told as terminations."""
+
+from __future__ import annotations
+
+from tests.builders import at, budget, pod
+from tests.lifecycle.rows import TERMINATION
+from tests.lifecycle.test_termination import deleted, evicted, reasons
+from unmoor.lifecycle.effects import Delete, Evict
+from unmoor.model import names
+from unmoor.model.observation import Problem, ProblemKind
+from unmoor.model.settings import Settings
+from unmoor.policy.verdict import Reason
+
+
+def test_e10_grace_shrinks_to_what_is_left() -> None:
+    world = deleted(
+        pod("slow", gone_by=at(3600), grace_s=3600),
+        pod("long", grace_s=600),
+        settings=Settings(drain_deadline_s=300),
+    )
+    world.wait(90)
+    world.settle(TERMINATION)
+
+    assert evicted(world) == ["long"]
+    assert {d.ref.name: d.grace_s for d in world.done(Delete) if d.ref.kind == "Pod"} == {
+        "slow": 210,
+        "long": 210,
+    }
+    assert [p.gone_by for p in world.view.pods_on("a")] == [at(300), at(300)]
+    assert any("gets 210 s of its 600 s" in event.message for event in world.events())
+
+
+def test_e12_at_the_deadline_pods_go_past_their_budget() -> None:
+    world = deleted(pod(), budget(), annotations={names.DRAIN_DEADLINE: "10m"})
+    world.run(TERMINATION, for_s=599)
+    assert world.names("Pod") == ["web-1"]
+
+    world.run(TERMINATION, for_s=5)
+    assert world.names("Pod") == []
+    assert world.names("Node") == []
+    assert any("past its disruption budget" in event.message for event in world.events())
+
+
+def test_e12_without_a_deadline_a_budget_holds_for_ever_but_says_so() -> None:
+    world = deleted(pod(), budget())
+    world.run(TERMINATION, for_s=4 * 3600, tick_s=30)
+
+    assert world.names("Node") == ["a"]
+    assert any("shop/web" in event.message for event in world.events("FailedDraining"))
+
+
+def test_e01_two_budgets_are_both_named() -> None:
+    world = deleted(pod(), budget("one", allowed=1), budget("two", allowed=1))
+    world.run(TERMINATION, for_s=5)
+
+    assert Reason.TWO_BUDGETS in reasons(world)
+    assert any("shop/one, shop/two" in event.message for event in world.events("FailedDraining"))
+
+
+def test_e15_the_back_off_grows_and_is_bounded() -> None:
+    world = deleted(pod(), budget())
+    world.run(TERMINATION, for_s=600, tick_s=0.1)
+
+    assert 60 <= len(evicted(world)) <= 75
+
+
+def test_e15_a_better_budget_is_tried_at_once() -> None:
+    world = deleted(pod(), budget())
+    world.run(TERMINATION, for_s=60)
+    before = len(evicted(world))
+    world.change(
+        world.view._objects["PodDisruptionBudget"]["shop", "web"], status__disruptions_allowed=1
+    )
+    world.settle(TERMINATION)
+
+    assert len(evicted(world)) == before + 1
+    assert [pod.is_deleting for pod in world.view.pods_on("a")] == [True]
+
+
+def test_retry_after_is_honoured() -> None:
+    world = deleted(pod())
+    world.eviction_problem = Problem(ProblemKind.TOO_MANY_REQUESTS, "later", 429, 7.0)
+    world.run(TERMINATION, for_s=6.5, tick_s=0.5)
+    assert len(evicted(world)) == 1
+
+    world.run(TERMINATION, for_s=1, tick_s=0.5)
+    assert len(evicted(world)) == 2
+
+
+def test_a_successor_of_the_same_name_starts_afresh() -> None:
+    world = deleted(pod(), budget())
+    world.run(TERMINATION, for_s=60)
+    world.drop(world.view._objects["Pod"]["shop", "web-1"])
+    world.put(pod(uid="uid-successor"))
+    before = len(evicted(world))
+    world.settle(TERMINATION)
+
+    assert [effect.ref.uid for effect in world.done(Evict)][before:] == ["uid-successor"]
+
+
+def test_an_admitted_eviction_is_told_once() -> None:
+    world = deleted(pod())
+    world.run(TERMINATION, for_s=20)
+
+    assert [event.regarding.name for event in world.events("Evicted")] == ["web-1"]
