@@ -253,3 +253,11 @@ def test_text_is_one_line_that_can_be_read_back(stream: io.StringIO) -> None:
     assert line.partition("Z ")[2] == (
         r'info    shown  plain=a spaced="a b" quoted="say \"x\"" empty="" broken="a\nb"'
     )
+
+
+def test_what_strangers_wrote_is_cut_and_a_story_is_not(stream: io.StringIO) -> None:
+    structlog.get_logger().info("shown", because="x" * 70_000, story="y" * 70_000)
+
+    (line,) = lines(stream)
+    assert line["because"] == "x" * logs.FIELD_CHARS_MAX + "... (70000 characters)"
+    assert len(line["story"]) == 70_000

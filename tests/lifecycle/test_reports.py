@@ -14,6 +14,7 @@ from unmoor.model.base import ObjectMeta, Ref
 from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.settings import CONFIG_MAP_NAME
 from unmoor.model.snapshot import View
+from unmoor.model.taint import Taint
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 PUBLISH = Publish(regarding=Ref("Node", "a"), reason="Said", message="so")
@@ -50,6 +51,15 @@ def test_a_bad_provisioner_is_told_with_field_value_and_remedy() -> None:
     assert [verdict.reason for verdict in step.verdicts] == [Reason.PROVISIONER_INVALID]
     assert step.verdicts[0].message.startswith("provisioner/default: spec.weight is '1000'")
     assert len(step.effects) == 1
+
+
+def test_of_many_errors_some_are_told_and_the_rest_counted() -> None:
+    many = tuple(Taint(key=f"t{number}", effect="Boom") for number in range(300))
+    bad = builders.changed(provisioner(), spec__taints=many)
+    step = provisioners.advance(View.of(bad), "default", None, moment())
+
+    assert len(step.verdicts) == len(step.effects) == provisioners.TOLD_MAX + 1
+    assert "290 more" in step.verdicts[-1].message
 
 
 @pytest.mark.parametrize(

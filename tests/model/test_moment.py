@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from unmoor.model.moment import Moment, earliest, rfc3339, rfc3339_micro
+from unmoor.model.moment import FIRST, LAST, Moment, earliest, later, rfc3339, rfc3339_micro
 
 WALL = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
 NOW = Moment(WALL, 1000.0)
@@ -43,3 +43,11 @@ def test_times_are_written_as_the_api_does() -> None:
 )
 def test_the_earliest_of_what_is_known(times: tuple[float | None, ...], first: float) -> None:
     assert earliest(*times) == first
+
+
+@pytest.mark.parametrize("delay_s", [1e12, 2**63 - 1, 1e300, float("inf")])
+def test_no_delay_and_no_year_is_too_large(delay_s: float) -> None:
+    assert later(WALL, delay_s) == LAST
+    assert later(WALL, -delay_s) == FIRST
+    assert later(LAST, 2) == LAST
+    assert later(FIRST, -2) == FIRST

@@ -91,6 +91,10 @@ ACCEPTED: dict[str, dict[str, Any]] = {
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "expiry below zero": ({"ttlSecondsUntilExpired": -1}, "spec.ttlSecondsUntilExpired"),
+    "emptiness without end": (
+        {"ttlSecondsAfterEmpty": provisioner.TTL_MOST_S + 1},
+        "spec.ttlSecondsAfterEmpty",
+    ),
     "emptiness below zero": ({"ttlSecondsAfterEmpty": -1}, "spec.ttlSecondsAfterEmpty"),
     "consolidation beside a ttl": (
         {"consolidation": {"enabled": True}, "ttlSecondsAfterEmpty": 30},
@@ -333,3 +337,11 @@ def test_fields_that_are_left_out_have_quiet_values() -> None:
     assert make(providerRef=None).template_name == ""
     assert not make(providerRef=None).is_aws
     assert make(provider={}, providerRef=None).is_aws
+
+
+def test_what_is_too_long_to_repeat_is_cut() -> None:
+    found = problems(labels={"x" * 70_000: "y" * 70_000}, taints=[taint("z" * 70_000)])
+
+    assert found
+    assert all(len(said) < 1_000 for said in found.values())
+    assert any("(70000 characters)" in said for said in found.values())

@@ -105,6 +105,18 @@ def test_a_bad_deadline_is_ignored_and_said(text: str) -> None:
     assert f'"{text}"' in deadline.problem
 
 
+def test_a_deadline_at_the_end_of_time_is_one() -> None:
+    for text in ("9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"):
+        annotated = node(annotations={names.DRAIN_DEADLINE: text}, deleted_at=at(0))
+        deadline = drain.deadline_of(annotated, 1e12)
+        plan = drain.plan(
+            [pod("web", gone_by=at(400))], moment(), stuck_after_s=1e12, deadline=deadline
+        )
+
+        assert deadline.problem == ""
+        assert named(plan.waiting) == ["web"]
+
+
 def test_which_budgets_select_a_pod() -> None:
     expressions = (LabelSelectorRequirement(key="app", operator="Like"),)
     broken = budget("broken")

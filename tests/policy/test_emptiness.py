@@ -242,3 +242,15 @@ def test_r3_finished_jobs_and_owners_of_unknown_kinds(kind: str) -> None:
 
     after = View.of(done) if kind == "Job" else View.of()
     assert settling.unsettled(after, moved) == ()
+
+
+@pytest.mark.parametrize("ttl_s", [10**12, 2**63 - 1])
+def test_a_ttl_without_end_keeps_its_own_nodes_only(ttl_s: int) -> None:
+    endless = provisioner("endless", ttl_after_empty_s=ttl_s)
+    kept = node("kept", labels={names.PROVISIONER_NAME: "endless"})
+    there = (endless, kept, empty_machine(name="m-kept", node="kept"), node(), empty_machine())
+
+    proposal = proposed(*there)
+
+    assert proposal.command is not None
+    assert [one.uid for one in proposal.command.nodes] == ["uid-node-a"]

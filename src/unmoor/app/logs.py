@@ -47,6 +47,8 @@ TOLD_MAX = 20_000
 """Refusals that are remembered as told."""
 REPORTED_AGAIN_S = 60.0
 """A watch that stays broken in the same words is told again after this time."""
+FIELD_CHARS_MAX = 2_000
+"""A longer text in a field is cut: objects and answers hold what strangers wrote."""
 UNREADABLE = " cannot be read: "
 """How the informer says that an object does not decode."""
 
@@ -61,6 +63,7 @@ def configure(*, level: str, form: str, stream: TextIO | None = None) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
         structlog.processors.format_exc_info,
+        _cut,
     ]
     renderer: Any = _as_json if form == "json" else _as_text
     structlog.configure(
@@ -69,6 +72,16 @@ def configure(*, level: str, form: str, stream: TextIO | None = None) -> None:
         logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
         cache_logger_on_first_use=False,
     )
+
+
+def _cut(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Cut what is too long for a line; a story and a traceback are told whole."""
+    for key, value in event.items():
+        if key in {"story", "exception"} or not isinstance(value, str):
+            continue
+        if len(value) > FIELD_CHARS_MAX:
+            event[key] = f"{value[:FIELD_CHARS_MAX]}... ({len(value)} characters)"
+    return event
 
 
 def _as_json(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:

@@ -11,12 +11,12 @@ from unmoor.lifecycle.effects import say
 from unmoor.lifecycle.step import Step
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
-from unmoor.model.provisioner import validate
+from unmoor.model.provisioner import Provisioner, validate
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 TOLD_MAX = 10
-"""So many errors of one provisioner become events."""
+"""So many errors of one provisioner are told; the last line says how many more there are."""
 
 
 def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
@@ -25,17 +25,27 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
     provisioner = view.provisioner(key)
     if provisioner is None or provisioner.is_deleting:
         return Step()
+    errors = validate(provisioner)
     verdicts = tuple(
-        Verdict(
-            subject=ref_of(provisioner),
-            method=Method.LIFECYCLE,
-            reason=Reason.PROVISIONER_INVALID,
-            message=str(error),
-            evidence={"field": error.field, "value": error.value},
-            event="Invalid",
-            is_warning=True,
-        )
-        for error in validate(provisioner)
+        _told(provisioner, str(error), {"field": error.field, "value": error.value})
+        for error in errors[:TOLD_MAX]
     )
-    told = tuple(publish for verdict in verdicts[:TOLD_MAX] for publish in say(verdict))
+    if len(errors) > TOLD_MAX:
+        more = (
+            f"provisioner/{key}: {len(errors) - TOLD_MAX} more fields are wrong; mend these first"
+        )
+        verdicts += (_told(provisioner, more, {}),)
+    told = tuple(publish for verdict in verdicts for publish in say(verdict))
     return Step(effects=told, verdicts=verdicts)
+
+
+def _told(provisioner: Provisioner, message: str, evidence: dict[str, Any]) -> Verdict:
+    return Verdict(
+        subject=ref_of(provisioner),
+        method=Method.LIFECYCLE,
+        reason=Reason.PROVISIONER_INVALID,
+        message=message,
+        evidence=evidence,
+        event="Invalid",
+        is_warning=True,
+    )

@@ -14,6 +14,9 @@ import msgspec
 SECOND = 1.0
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
+FIRST = datetime.min.replace(tzinfo=UTC)
+LAST = datetime.max.replace(tzinfo=UTC)
+"""No time before or after these can be written."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -38,7 +41,18 @@ class Moment(msgspec.Struct, frozen=True):
 
     def plus(self, delay_s: float) -> datetime:
         """The wall time ``delay_s`` seconds from now."""
-        return self.wall + timedelta(seconds=delay_s)
+        return later(self.wall, delay_s)
+
+
+def later(wall: datetime, delay_s: float) -> datetime:
+    """The time ``delay_s`` seconds after ``wall``, or the last (or first) that can be written.
+
+    People write any number for a delay, and any year for a time.
+    """
+    try:
+        return wall + timedelta(seconds=delay_s)
+    except OverflowError:
+        return LAST if delay_s > 0 else FIRST
 
 
 def rfc3339(wall: datetime) -> str:

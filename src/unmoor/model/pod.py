@@ -7,12 +7,13 @@ far as today's judge reads them.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import field
 
 from unmoor.model import names
 from unmoor.model.base import Condition, Object, Struct, condition_of
+from unmoor.model.moment import later
 from unmoor.model.node_selector import NodeSelector
 from unmoor.model.taint import Toleration
 
@@ -151,4 +152,4 @@ class Pod(Object):
     def is_stuck(self, now: datetime, tolerance_s: float) -> bool:
         """True when it is still there ``tolerance_s`` seconds after it should be gone (5.2)."""
         gone_by = self.gone_by
-        return gone_by is not None and now > gone_by + timedelta(seconds=tolerance_s)
+        return gone_by is not None and now > later(gone_by, tolerance_s)

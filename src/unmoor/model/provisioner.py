@@ -23,6 +23,8 @@ from unmoor.model.validation import FieldError, Findings
 
 WEIGHT_LEAST = 1
 WEIGHT_MOST = 100
+TTL_MOST_S = 2**63 // 10**9
+"""292 years: more than the API's durations can hold."""
 
 
 class Policy(StrEnum):
@@ -196,11 +198,20 @@ def validate(provisioner: Provisioner) -> tuple[FieldError, ...]:
     return findings.errors
 
 
+_LESS = f"use at most {TTL_MOST_S}, or remove it to switch this off"
+
+
 def _check_deprovisioning(findings: Findings, spec: ProvisionerSpec) -> None:
     remedy = "use zero or more, or remove it to switch this off"
     expired, empty = spec.ttl_seconds_until_expired, spec.ttl_seconds_after_empty
     findings.at_least("spec.ttlSecondsUntilExpired", expired, 0, remedy)
     findings.at_least("spec.ttlSecondsAfterEmpty", empty, 0, remedy)
+    for where, ttl_s in (
+        ("spec.ttlSecondsUntilExpired", expired),
+        ("spec.ttlSecondsAfterEmpty", empty),
+    ):
+        if ttl_s is not None and ttl_s > TTL_MOST_S:
+            findings.add(where, ttl_s, "it is longer than 292 years", _LESS)
     is_consolidated = spec.consolidation is not None and spec.consolidation.enabled
     if empty is not None and is_consolidated:
         problem = "consolidation.enabled is true as well, and consolidation removes empty nodes"

@@ -20,6 +20,8 @@ from unmoor.model.taint import Taint
 
 AT_LEAST_ONE_VALUE = frozenset({"In"})
 ONE_INTEGER = frozenset({"Gt", "Lt", "Gte", "Lte"})
+SHOWN_CHARS_MAX = 200
+"""So much of a text that somebody wrote is repeated to them; an API object may hold a megabyte."""
 
 
 class FieldError(msgspec.Struct, frozen=True, order=True):
@@ -40,6 +42,13 @@ class FieldError(msgspec.Struct, frozen=True, order=True):
         return f"{self.object}: {self.field}{stands}: {self.problem}; {self.remedy}"
 
 
+def cut(text: str) -> str:
+    """The beginning of a long text, and how long it is."""
+    if len(text) <= SHOWN_CHARS_MAX:
+        return text
+    return f"{text[:SHOWN_CHARS_MAX]}... ({len(text)} characters)"
+
+
 class Findings:
     """Collects the errors of one object, in the order in which the rules are read."""
 
@@ -55,7 +64,9 @@ class Findings:
 
     def add(self, field: str, value: object, problem: str, remedy: str) -> None:
         """Note one error. ``value`` is shown as it stands there; "" when nothing does."""
-        self._errors.append(FieldError(self._subject, field, str(value), problem, remedy))
+        self._errors.append(
+            FieldError(self._subject, cut(field), cut(str(value)), cut(problem), remedy)
+        )
 
     def qualified_name(self, field: str, key: str) -> bool:
         """Check a label, annotation or taint key; True when it is in order."""

@@ -12,17 +12,18 @@ say to an eviction: what is said here about a budget is for people.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
 from unmoor.model import duration, names
 from unmoor.model.disruption_budget import PodDisruptionBudget
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, later
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.selector import SelectorError, matches
 from unmoor.model.snapshot import View
+from unmoor.model.validation import cut
 from unmoor.policy import pods
 
 TIERS = ("", names.SYSTEM_CLUSTER_CRITICAL, names.SYSTEM_NODE_CRITICAL)
@@ -48,7 +49,7 @@ def deadline_of(node: Node, default_s: float | None) -> Deadline:
     The annotation is a duration ("10m") or a time (RFC 3339). Off unless someone sets it (R6).
     """
     since = node.metadata.deletion_timestamp
-    times = [] if since is None or default_s is None else [since + timedelta(seconds=default_s)]
+    times = [] if since is None or default_s is None else [later(since, default_s)]
     text = node.metadata.annotations.get(names.DRAIN_DEADLINE, "")
     if not text:
         return Deadline(min(times, default=None))
@@ -67,12 +68,12 @@ def _read(text: str, since: datetime | None) -> tuple[datetime | None, str]:
         after_s = duration.parse(text)
     except duration.DurationError:
         return None, (
-            f'annotation {names.DRAIN_DEADLINE} is "{text}": write a duration such as "10m" or a '
-            'time such as "2024-05-01T12:00:00Z"'
+            f'annotation {names.DRAIN_DEADLINE} is "{cut(text)}": write a duration such as "10m" '
+            'or a time such as "2024-05-01T12:00:00Z"'
         )
     if after_s < 0:
         return None, f'annotation {names.DRAIN_DEADLINE} is "{text}": it must not be negative'
-    return (None if since is None else since + timedelta(seconds=after_s)), ""
+    return (None if since is None else later(since, after_s)), ""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -130,7 +131,7 @@ def _is_urgent(pod: Pod, left_s: float | None) -> bool:
 def _late(waiting: tuple[Pod, ...], deadline: Deadline) -> tuple[Pod, ...]:
     if deadline.at is None:
         return ()
-    limit = deadline.at + timedelta(seconds=DEADLINE_SLACK_S)
+    limit = later(deadline.at, DEADLINE_SLACK_S)
     return tuple(pod for pod in waiting if pod.gone_by is not None and pod.gone_by > limit)
 
 

@@ -9,11 +9,9 @@ Must not: set the condition (``lifecycle``), or look at budgets: there is no pod
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import MACHINE_EMPTY
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, later
 from unmoor.model.node import Node
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
@@ -81,7 +79,7 @@ def _is_unwanted(
     since = machine.since(MACHINE_EMPTY) if machine is not None else None
     if since is None:
         return _refuse(node, Reason.NOT_EMPTY, f"node {node.name} is not known to be empty")
-    left_s = (since + timedelta(seconds=ttl_s) - moment.wall).total_seconds()
+    left_s = (later(since, ttl_s) - moment.wall).total_seconds()
     if left_s > 0:  # equal counts (spec 3.3)
         message = f"node {node.name} is empty, and goes in {left_s:.0f} s (its TTL is {ttl_s} s)"
         return _refuse(node, Reason.TTL_RUNNING, message, left_s=round(left_s, 1), ttl_s=ttl_s)
