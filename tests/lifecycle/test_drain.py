@@ -14,6 +14,7 @@ from unmoor.lifecycle import drain
 from unmoor.lifecycle.effects import Evict, Patch, Terminate
 from unmoor.model import names
 from unmoor.model.base import ObjectMeta
+from unmoor.model.cadence import Cadence
 from unmoor.model.pod import ClaimSource, Volume
 from unmoor.model.settings import Settings
 from unmoor.model.storage import (
@@ -122,6 +123,19 @@ def test_a_young_cordon_is_not_trusted_at_once() -> None:
     assert [effect.ref.name for effect in world.done(Evict)] == ["web-1"]
 
 
+def test_the_waits_of_a_drain_are_settings() -> None:
+    quick = Cadence(cordon_quiet_s=1, drain_cut_off_s=2)
+    row = by_person(Deadline(at(10)))
+    world = World(node(), settings=Settings(cadence=quick))
+    world.run(row, for_s=2)
+    assert reasons(world, row) == {Reason.DRAINED}
+
+    world = World(node(), pod(), budget(), settings=Settings(cadence=quick))
+    world.stuck_pods.add("web-1")
+    world.run(row, for_s=13)
+    assert reasons(world, row) == {Reason.CUT_OFF}
+
+
 # ---------------------------------------------------------------------------------------- volumes
 
 
@@ -179,6 +193,16 @@ def test_t05_only_volumes_of_evicted_pods_are_waited_for() -> None:
 def test_t05_the_wait_for_volumes_is_bounded() -> None:
     world = deleted(attached("v1"), claimed("v1"))
     world.run(TERMINATION, for_s=360)
+    assert world.names("Node") == ["a"]
+
+    world.run(TERMINATION, for_s=10)
+    assert world.names("Node") == []
+
+
+def test_t05_the_bound_is_a_setting() -> None:
+    settings = Settings(cadence=Cadence(detach_limit_s=20))
+    world = deleted(attached("v1"), claimed("v1"), settings=settings)
+    world.run(TERMINATION, for_s=20)
     assert world.names("Node") == ["a"]
 
     world.run(TERMINATION, for_s=10)

@@ -5,6 +5,12 @@ from __future__ import annotations
 SETTINGS = {
     "cadence__deprovisioningPoll": "1s",
     "cadence__drainPoll": "200ms",
+    "cadence__cordonQuiet": "1s",
+    "cadence__instanceLook": "1s",
+    "cadence__terminateAgain": "1s",
+    "cadence__admittedWait": "2s",
+    "cadence__drainCutOff": "4s",
+    "cadence__detachLimit": "4s",
     "cadence__stuckTerminating": "2s",
     "cadence__machineGc": "2s",
     "cadence__machineGcGrace": "1s",

@@ -17,7 +17,6 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle.drain import QUIET_S
 from unmoor.lifecycle.effects import Delete, Fact, Patch, Publish, cordon, say, uncordon
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
@@ -69,6 +68,7 @@ class Confirming(msgspec.Struct, frozen=True):
     """All are cordoned; a scheduler that does not know it yet is waited for."""
 
     since: float
+    until: float
 
 
 class Deciding(msgspec.Struct, frozen=True):
@@ -152,7 +152,8 @@ def _before_deleting(view: View, command: Disruption, memory: Memory, moment: Mo
     if not nodes:
         return Emptied()
     since = memory.cordoned_at if memory.name == command.name else moment.mono
-    return Confirming(since) if moment.mono < since + QUIET_S else Deciding()
+    until = since + view.settings.cadence.cordon_quiet_s
+    return Confirming(since, until) if moment.mono < until else Deciding()
 
 
 def _while_deleting(view: View, command: Disruption) -> Phase:
@@ -205,11 +206,11 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
     match phase:
         case Marking(nodes):
             return Step(effects=tuple(_mark(node, command) for node in nodes))
-        case Confirming(since):
+        case Confirming(since, until):
             return Step(
                 memory=Memory(command.name, since),
                 verdicts=(_running(command, "its nodes are cordoned"),),
-                wake_at=since + QUIET_S,
+                wake_at=until,
             )
         case LettingGo(nodes):
             return Step(effects=tuple(_let_go(node, command) for node in nodes))

@@ -20,13 +20,11 @@ from unmoor.lifecycle.step import Step, join
 from unmoor.model.base import Ref
 from unmoor.model.disruption import DisruptionPhase, DisruptionSpec
 from unmoor.model.kinds import DISRUPTIONS
-from unmoor.model.moment import MINUTE, Moment
+from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 from unmoor.policy import methods
 from unmoor.policy.command import Command, Proposal
 
-RESPECT_S = 15 * MINUTE
-"""A node that a person uncordoned in the middle of a command is left alone for this long."""
 TOLD_MAX = 100
 """So many refusals become events in one pass; the rest wait for the next."""
 HASH_CHARS = 10
@@ -67,11 +65,12 @@ def _respecting_people(view: View, proposal: Proposal, moment: Moment) -> Comman
     """Leave out nodes that a person has just taken back from an earlier command."""
     if proposal.command is None:
         return None
+    respect_s = view.settings.cadence.uncordon_respect_s
     taken = {
         identity.uid
         for one in view.all(DISRUPTIONS).values()
         if one.phase is DisruptionPhase.CANCELLED
-        and moment.since_s(one.status.finished_at) < RESPECT_S
+        and moment.since_s(one.status.finished_at) < respect_s
         for identity in one.spec.nodes
         if one.status.left_out.get(identity.name) == UNCORDONED
     }

@@ -1,7 +1,8 @@
 """Which volumes must let go of a node before its machine may end? (case T05)
 
 A volume of an evicted pod is waited for, so that its successor can mount it elsewhere; not those of
-pods that stay (DaemonSet, static) nor those that many nodes may use at once.
+pods that stay (DaemonSet, static) nor those that many nodes may use at once. The wait has a limit,
+six minutes by default: as long as Kubernetes' own controller waits for an unmount.
 
 Must not: detach anything.
 """
@@ -13,8 +14,6 @@ from unmoor.model.node import Node
 from unmoor.model.snapshot import View
 from unmoor.model.storage import PersistentVolumeClaim
 
-LIMIT_S = 360.0
-"""As long as Kubernetes' own controller waits for an unmount; then the machine goes anyway."""
 ONE_NODE_MODES = frozenset(("ReadWriteOnce", "ReadWriteOncePod"))
 
 

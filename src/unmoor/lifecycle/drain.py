@@ -30,10 +30,6 @@ from unmoor.policy import drain as policy
 from unmoor.policy.drain import Deadline, Plan
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-QUIET_S = 5.0
-"""No node is drained sooner after its cordon: a scheduler that has not seen it may still bind."""
-CUT_OFF_S = 10.0
-"""This long after the deadline whatever is left is left (E12)."""
 SHORTEST_GRACE_S = 1
 """0 would erase the pod object while its containers still run."""
 NAMED_PODS_MAX = 3
@@ -92,11 +88,12 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
     """Read the phase off the world."""
     if not node.is_cordoned or missing_labels(node, order):
         return Cordoning()  # 001: cordon the node to prevent pods from scheduling to it
+    cadence = view.settings.cadence
     cordoned_at = memory.cordoned_at if memory.cordoned_at is not None else moment.mono
     plan = policy.plan(
         view.pods_on(node.name),
         moment,
-        stuck_after_s=view.settings.cadence.stuck_terminating_s,
+        stuck_after_s=cadence.stuck_terminating_s,
         deadline=order.deadline,
         passed=eviction.passed(view, node, memory),
     )
@@ -105,11 +102,11 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
         if order.leaves_load_balancers and moment.mono < until:
             return LeavingLoadBalancers(until)
         left_s = order.deadline.left_s(moment.wall)
-        if left_s is not None and left_s <= -CUT_OFF_S:
+        if left_s is not None and left_s <= -cadence.drain_cut_off_s:  # E12
             return Drained(plan.waiting)
         return Evicting(plan)
-    if moment.mono < cordoned_at + QUIET_S:
-        return Settling(cordoned_at + QUIET_S)
+    if moment.mono < (until := cordoned_at + cadence.cordon_quiet_s):
+        return Settling(until)
     return Drained()
 
 

@@ -28,8 +28,6 @@ from unmoor.policy import pods as standing
 from unmoor.policy.drain import Plan, about_budgets, budgets_over
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-ADMITTED_WAIT_S = 10.0
-"""An admitted pod that still does not terminate after this long is asked again."""
 DOUBLINGS_MAX = 30
 """Keeps the back-off's power of two a small number."""
 
@@ -93,8 +91,9 @@ def observe(view: View, node: Node, memory: Memory, moment: Moment, *, is_closed
     for uid, known in sorted(memory.tries.items()):
         answer = view.answer(Asked.EVICTION, uid)
         if not known.is_admitted and answer is not None and answer.result is True:
+            again_at = answer.at.after(view.settings.cadence.admitted_wait_s)
             known = msgspec.structs.replace(  # noqa: PLW2901 - the same try, one fact later
-                known, is_admitted=True, not_before=answer.at.after(ADMITTED_WAIT_S)
+                known, is_admitted=True, not_before=again_at
             )
             told.append(
                 Publish(

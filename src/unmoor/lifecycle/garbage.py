@@ -18,7 +18,7 @@ import msgspec
 from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Patch, Terminate, say
 from unmoor.lifecycle.launch import linked_to, terminated, token_of
 from unmoor.lifecycle.step import Step
-from unmoor.lifecycle.termination import TERMINATE_AGAIN_S, is_told_to_go
+from unmoor.lifecycle.termination import is_told_to_go, told_again_at
 from unmoor.model import names
 from unmoor.model.base import Ref
 from unmoor.model.instance import CloudInstance, InstanceState
@@ -248,9 +248,8 @@ def _terminate(view: View, instance: CloudInstance, message: str, moment: Moment
     verdict = _about(instance, Reason.NO_MACHINE, message)
     if is_told_to_go(view, instance.provider_id):
         return Step(verdicts=(verdict,))
-    answer = view.answer(Asked.TERMINATION, instance.provider_id)
-    due = answer.at.after(TERMINATE_AGAIN_S) if answer is not None else moment.mono
-    if moment.mono < due:
+    due = told_again_at(view, instance.provider_id)
+    if due is not None and moment.mono < due:
         return Step(verdicts=(verdict,), wake_at=due)
     terminate = Terminate(provider_id=instance.provider_id, why="no machine stands for it")
     return Step(effects=(terminate,), verdicts=(verdict,))

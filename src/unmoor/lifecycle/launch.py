@@ -24,20 +24,17 @@ from unmoor.model import names, resources
 from unmoor.model.instance import CloudInstance, LaunchRequest
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_LAUNCHED, Machine
-from unmoor.model.moment import MINUTE, SECOND, Moment
-from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
+from unmoor.model.moment import Moment
+from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirement, RequirementError
 from unmoor.model.snapshot import View
 from unmoor.model.validation import Findings
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-BACK_OFF_S = 1 * SECOND
-BACK_OFF_MOST_S = 1 * MINUTE
 DOUBLINGS_MAX = 10
 MESSAGE_CHARS_MAX = 300
 """A cloud's error may be pages long (spec 6.1)."""
-LINK_AGAIN_S = 10 * SECOND
 
 _SAYS_NOTHING = frozenset({ProblemKind.UNKNOWN, ProblemKind.TOO_MANY_REQUESTS})
 """After these an earlier call under the same token may have launched all the same: a cloud that
@@ -104,7 +101,7 @@ def linked_to(machine: Machine) -> str:
 def phase_of(view: View, machine: Machine, lost: int, moment: Moment) -> Phase:
     """Read the phase of a machine that is not launched yet. ``lost``: answers lost in a row."""
     if linked := linked_to(machine):
-        return _linked_phase(view.instance(linked), linked, moment)  # T125
+        return _linked_phase(view, linked, moment)  # T125
     token = token_of(machine)
     if not token:
         return Numbering(1)
@@ -119,14 +116,15 @@ def phase_of(view: View, machine: Machine, lost: int, moment: Moment) -> Phase:
     is_open = answer.problem.kind in _SAYS_NOTHING
     number = _number_of(machine)
     until = answer.at.after(
-        max(back_off_s(lost if is_open else number), answer.problem.retry_after_s or 0.0)
+        max(_back_off_s(view, lost if is_open else number), answer.problem.retry_after_s or 0.0)
     )
     if moment.mono < until:
         return Waiting(until, answer.problem)
     return Launching(token) if is_open else Numbering(number + 1)
 
 
-def _linked_phase(answer: Answer[CloudInstance] | None, linked: str, moment: Moment) -> Phase:
+def _linked_phase(view: View, linked: str, moment: Moment) -> Phase:
+    answer = view.instance(linked)
     if answer is None:
         return Linking(linked)
     if answer.result is not None:
@@ -134,7 +132,7 @@ def _linked_phase(answer: Answer[CloudInstance] | None, linked: str, moment: Mom
     assert answer.problem is not None
     if answer.is_missing:
         return Unlinked(linked)
-    until = answer.at.after(LINK_AGAIN_S)
+    until = answer.at.after(view.settings.cadence.link_again_s)
     return Waiting(until, answer.problem) if moment.mono < until else Linking(linked)
 
 
@@ -143,11 +141,11 @@ def _number_of(machine: Machine) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def back_off_s(attempts: int) -> float:
-    """1 s, doubling to one minute (spec 6.1)."""
-    doublings = min(max(attempts - 1, 0), DOUBLINGS_MAX)
-    waited: float = BACK_OFF_S * 2**doublings
-    return min(waited, BACK_OFF_MOST_S)
+def _back_off_s(view: View, attempts: int) -> float:
+    """1 s, doubling to one minute, by default (spec 6.1)."""
+    cadence = view.settings.cadence
+    waited: float = cadence.launch_backoff_s * 2 ** min(max(attempts - 1, 0), DOUBLINGS_MAX)
+    return min(waited, cadence.launch_backoff_most_s)
 
 
 def advance(view: View, machine: Machine, lost: int, moment: Moment) -> Step[int]:

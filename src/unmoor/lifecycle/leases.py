@@ -13,12 +13,10 @@ from typing import Any
 from unmoor.lifecycle.effects import Delete, Fact
 from unmoor.lifecycle.step import Step
 from unmoor.model.kinds import LEASES, ref_of
-from unmoor.model.moment import MINUTE, Moment
+from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 
 NAMESPACE = "kube-node-lease"
-GRACE_S = 1 * MINUTE
-"""A kubelet that is just starting makes its lease before its node."""
 
 
 def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
@@ -30,8 +28,10 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
     if view.node(lease.name) is not None:
         return Step()
     age_s = moment.since_s(lease.metadata.creation_timestamp)
-    if age_s < GRACE_S:
-        return Step(wake_at=moment.after(GRACE_S - age_s))
+    # A kubelet that is just starting makes its lease before its node.
+    grace_s = view.settings.cadence.lease_gc_grace_s
+    if age_s < grace_s:
+        return Step(wake_at=moment.after(grace_s - age_s))
     delete = Delete(
         ref=ref_of(lease), why="its node is gone", facts=(Fact("nodes_leases_deleted"),)
     )

@@ -22,9 +22,6 @@ from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-ANSWER_GOOD_S = 60.0
-"""An answer that a Disruption is missing is old after this long: a new one may bear the name."""
-
 
 def tidy(view: View, moment: Moment) -> Step[Any]:
     """Take back marks that nobody stands for, and shorten the ledger."""
@@ -50,7 +47,9 @@ def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
         return _roll_back(node, f"{command.name} is {command.phase}")
     ref = Ref("Disruption", node.disruption)
     answer = view.answer(Asked.OBJECT, str(ref))
-    if answer is None or moment.mono > answer.at.after(ANSWER_GOOD_S):
+    # An old answer says nothing: a new one may bear the name.
+    good_s = view.settings.cadence.absence_memory_s
+    if answer is None or moment.mono > answer.at.after(good_s):
         return Step(effects=(Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref),))
     if not answer.is_missing:
         return Step()  # it is there, or nobody could say

@@ -26,7 +26,7 @@ from unmoor.lifecycle.effects import (
 )
 from unmoor.lifecycle.launch import linked_to, terminated, token_of
 from unmoor.lifecycle.step import Step, join
-from unmoor.lifecycle.termination import TERMINATE_AGAIN_S, is_gone, is_told_to_go
+from unmoor.lifecycle.termination import is_gone, is_told_to_go, told_again_at
 from unmoor.model import names
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_REGISTERED, Machine
@@ -291,15 +291,13 @@ def _delete_nodes(machine: Machine, nodes: tuple[Node, ...]) -> Step[Memory]:
 
 
 def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step[Memory]:
-    answer = view.answer(Asked.TERMINATION, provider_id)
-    if answer is not None and answer.problem is not None:
-        due = answer.at.after(answer.problem.retry_after_s or TERMINATE_AGAIN_S)
-        if moment.mono < due:
-            return Step(wake_at=due)
+    due = told_again_at(view, provider_id)
+    if due is not None and moment.mono < due:
+        return Step(wake_at=due)
     terminate = Terminate(
         provider_id=provider_id, machine=ref_of(machine), why="its last node is gone"
     )
-    return Step(effects=(terminate,), wake_at=moment.after(TERMINATE_AGAIN_S))
+    return Step(effects=(terminate,), wake_at=moment.after(view.settings.cadence.terminate_again_s))
 
 
 def _release(machine: Machine) -> Patch:

@@ -24,18 +24,13 @@ from unmoor.lifecycle.step import Step, join
 from unmoor.model import names
 from unmoor.model.instance import InstanceState
 from unmoor.model.kinds import ref_of
-from unmoor.model.moment import SECOND, Moment, earliest
+from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
 from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
 from unmoor.policy.drain import deadline_of
 from unmoor.policy.ownership import is_our_scheme, is_ours, why_not_ours
 from unmoor.policy.verdict import Method, Reason, Verdict
-
-INSTANCE_LOOK_S = 5 * SECOND
-"""While pods are waited for, how often the cloud is asked whether the machine is still there."""
-TERMINATE_AGAIN_S = 5 * SECOND
-"""After a refused or lost call, until the cloud is told again."""
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -66,7 +61,7 @@ class Detaching(msgspec.Struct, frozen=True):
 
     node: Node
     volumes: tuple[str, ...]
-    since: float
+    until: float
     progress: drain.Progress
 
 
@@ -107,16 +102,20 @@ def phase_of(view: View, key: str, memory: Memory | None, moment: Moment) -> Pha
 
 
 def _when_drained(view: View, node: Node, progress: drain.Progress, moment: Moment) -> Phase:
-    known = progress.step.memory or Memory()
-    since = known.detaching_at if known.detaching_at is not None else moment.mono
+    until = _detaching_since(progress, moment) + view.settings.cadence.detach_limit_s
     volumes = detach.awaited(view, node)
     left_s = order_of(view, node).deadline.left_s(moment.wall)
     is_over = left_s is not None and left_s <= 0
-    if volumes and not is_over and moment.mono < since + detach.LIMIT_S:
-        return Detaching(node, volumes, since, progress)
+    if volumes and not is_over and moment.mono < until:
+        return Detaching(node, volumes, until, progress)
     if node.provider_id:
         return Ending(node, progress)
     return Releasing(node, "it has no machine")
+
+
+def _detaching_since(progress: drain.Progress, moment: Moment) -> float:
+    known = progress.step.memory or Memory()
+    return moment.mono if known.detaching_at is None else known.detaching_at
 
 
 def order_of(view: View, node: Node) -> drain.Order:
@@ -144,6 +143,15 @@ def is_told_to_go(view: View, provider_id: str) -> bool:
     return bool(provider_id) and answer is not None and (answer.result is True or answer.is_missing)
 
 
+def told_again_at(view: View, provider_id: str) -> float | None:
+    """When the cloud is told again, after it refused or the answer was lost; None when neither."""
+    answer = view.answer(Asked.TERMINATION, provider_id)
+    if answer is None or answer.problem is None:
+        return None
+    again_s = view.settings.cadence.terminate_again_s
+    return answer.at.after(answer.problem.retry_after_s or again_s)
+
+
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
     """Take one step for the node called ``key``."""
     phase = phase_of(view, key, memory, moment)
@@ -157,8 +165,8 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         case Draining(node, progress):
             look = _look(view, node, moment)
             return join(join(_machines(view, node), progress.step), look)
-        case Detaching(node, volumes, since, progress):
-            return _detaching(view, node, volumes, since, progress, moment)
+        case Detaching():
+            return _detaching(view, phase, moment)
         case Ending(node, progress):
             return join(progress.step, _end(view, node, moment))
         case Releasing(node, why):
@@ -182,23 +190,19 @@ def _look(view: View, node: Node, moment: Moment) -> Step[Memory]:
     """001:29 while waiting, find out whether the machine still exists."""
     if not node.provider_id:
         return Step()
+    every_s = view.settings.cadence.instance_look_s
     answer = view.instance(node.provider_id)
-    due = moment.mono if answer is None else answer.at.after(INSTANCE_LOOK_S)
+    due = moment.mono if answer is None else answer.at.after(every_s)
     if moment.mono < due:
         return Step(wake_at=due)
     look = Observe(asked=Asked.INSTANCE, subject=node.provider_id, why="is it still there?")
-    return Step(effects=(look,), wake_at=moment.after(INSTANCE_LOOK_S))
+    return Step(effects=(look,), wake_at=moment.after(every_s))
 
 
-def _detaching(
-    view: View,
-    node: Node,
-    volumes: tuple[str, ...],
-    since: float,
-    progress: drain.Progress,
-    moment: Moment,
-) -> Step[Memory]:
-    known = progress.step.memory or Memory()
+def _detaching(view: View, phase: Detaching, moment: Moment) -> Step[Memory]:
+    node, volumes = phase.node, phase.volumes
+    known = phase.progress.step.memory or Memory()
+    since = _detaching_since(phase.progress, moment)
     verdict = Verdict(
         subject=ref_of(node),
         method=Method.TERMINATION,
@@ -206,43 +210,49 @@ def _detaching(
         message=(
             f"{len(volumes)} volumes of evicted pods are still attached "
             f"({', '.join(volumes[:3])}): the machine goes when they are detached, or in "
-            f"{since + detach.LIMIT_S - moment.mono:.0f} s"
+            f"{phase.until - moment.mono:.0f} s"
         ),
         evidence={"volumes": len(volumes)},
     )
     waiting: Step[Memory] = Step(
         memory=msgspec.structs.replace(known, detaching_at=since),
         verdicts=(verdict,),
-        wake_at=earliest(moment.after(view.settings.cadence.drain_poll_s), since + detach.LIMIT_S),
+        wake_at=earliest(moment.after(view.settings.cadence.drain_poll_s), phase.until),
     )
-    return join(join(progress.step, waiting), _look(view, node, moment))
+    return join(join(phase.progress.step, waiting), _look(view, node, moment))
 
 
 def _end(view: View, node: Node, moment: Moment) -> Step[Memory]:
     """001: only when the node is drained is its machine terminated."""
     machines = _machines(view, node)
-    answer = view.answer(Asked.TERMINATION, node.provider_id)
-    if answer is not None and answer.problem is not None:
-        due = answer.at.after(answer.problem.retry_after_s or TERMINATE_AGAIN_S)
-        if moment.mono < due:
-            verdict = Verdict(
-                subject=ref_of(node),
-                method=Method.TERMINATION,
-                reason=Reason.TERMINATION_REFUSED,
-                message=(
-                    f"the cloud did not accept the termination of {node.provider_id} "
-                    f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
-                ),
-                evidence={"provider_id": node.provider_id},
-            )
-            return join(machines, Step(verdicts=(verdict,), wake_at=due))
+    due = told_again_at(view, node.provider_id)
+    if due is not None and moment.mono < due:
+        return join(machines, Step(verdicts=_refused(view, node), wake_at=due))
     machine = view.machine_of(node)
     terminate = Terminate(
         provider_id=node.provider_id,
         machine=ref_of(machine) if machine is not None else None,
         why=f"node {node.name} is drained",
     )
-    return join(machines, Step(effects=(terminate,), wake_at=moment.after(TERMINATE_AGAIN_S)))
+    again_at = moment.after(view.settings.cadence.terminate_again_s)
+    return join(machines, Step(effects=(terminate,), wake_at=again_at))
+
+
+def _refused(view: View, node: Node) -> tuple[Verdict, ...]:
+    answer = view.answer(Asked.TERMINATION, node.provider_id)
+    assert answer is not None
+    assert answer.problem is not None
+    verdict = Verdict(
+        subject=ref_of(node),
+        method=Method.TERMINATION,
+        reason=Reason.TERMINATION_REFUSED,
+        message=(
+            f"the cloud did not accept the termination of {node.provider_id} "
+            f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
+        ),
+        evidence={"provider_id": node.provider_id},
+    )
+    return (verdict,)
 
 
 def _gone(view: View, node: Node, memory: Memory | None, moment: Moment) -> Step[Memory]:

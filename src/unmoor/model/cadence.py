@@ -69,6 +69,12 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
         float, Meta(description="until a pod that is still pending is looked at again")
     ] = 10.0
     # Keeping the picture right
+    absence_memory_s: Annotated[
+        float, Meta(description="how long the server's word that an object is missing is believed")
+    ] = 1 * MINUTE
+    lease_gc_grace_s: Annotated[
+        float, Meta(description="a lease without a node that is younger than this is left alone")
+    ] = 1 * MINUTE
     resync_s: Annotated[
         float, Meta(description="until an object is looked at again although nothing happened")
     ] = 1 * MINUTE
@@ -103,7 +109,26 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     launch_memory_s: Annotated[
         float, Meta(description="how long the result of a launch is remembered")
     ] = 1 * MINUTE
+    launch_backoff_s: Annotated[
+        float, Meta(description="after a lost launch, until it is asked for again; doubles")
+    ] = 1.0
+    launch_backoff_most_s: Annotated[
+        float, Meta(description="the longest wait between two such attempts")
+    ] = 1 * MINUTE
+    link_again_s: Annotated[
+        float, Meta(description="until an instance that could not be found is asked for again")
+    ] = 10.0
+    instance_look_s: Annotated[
+        float, Meta(description="while its node drains, how often an instance is looked for")
+    ] = 5.0
+    terminate_again_s: Annotated[
+        float, Meta(description="after a refused or lost termination, until the next attempt")
+    ] = 5.0
     # Draining
+    cordon_quiet_s: Annotated[
+        float,
+        Meta(description="a cordon this young is not relied on: a scheduler may not know of it"),
+    ] = 5.0
     drain_poll_s: Annotated[
         float, Meta(description="between two looks at a node that is being drained")
     ] = 1.0
@@ -116,6 +141,18 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     eviction_backoff_most_s: Annotated[
         float, Meta(description="the longest wait between two attempts")
     ] = 10.0
+    admitted_wait_s: Annotated[
+        float, Meta(description="an evicted pod that does not terminate by then is asked again")
+    ] = 10.0
+    drain_cut_off_s: Annotated[
+        float, Meta(description="this long after a drain deadline, what is left is left")
+    ] = 10.0
+    detach_limit_s: Annotated[
+        float, Meta(description="volumes of evicted pods are waited for at most this long")
+    ] = 6 * MINUTE
+    uncordon_respect_s: Annotated[
+        float, Meta(description="a node that a person took from a command is left alone so long")
+    ] = 15 * MINUTE
     # The cloud
     node_template_refresh_s: Annotated[
         float, Meta(description="between two resolutions of a node template's selectors")
