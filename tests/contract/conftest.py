@@ -25,15 +25,15 @@ def collected_plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(params=FACES)
 def face(request: pytest.FixtureRequest) -> Open:
-    if request.param == "direct":
-        return faces.direct
+    if request.param in faces.EMBEDDED:
+        return faces.EMBEDDED[request.param]
     return faces.real(request.getfixturevalue("plane"))
 
 
 @pytest.fixture(params=FACES)
 def collected_face(request: pytest.FixtureRequest) -> Open:
-    if request.param == "direct":
-        return faces.direct_collected
+    if request.param in faces.EMBEDDED:
+        return faces.collected(faces.EMBEDDED[request.param])
     return faces.real(request.getfixturevalue("collected_plane"))
 
 

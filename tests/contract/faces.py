@@ -1,8 +1,8 @@
 """The faces of the Kubernetes port that the contract suite runs on, and what its cases are made of.
 
 A face is an ``Api`` and nothing else: no case asks which one it has. `direct` is our embedded
-server without a wire; `real` is our HTTP client in front of a real API server. The real one is
-right by definition: a case that fails on it is a wrong case.
+server without a wire; `http` is our HTTP client in front of it, `real` in front of a real API
+server. The real one is right by definition: a case that fails on it is a wrong case.
 """
 
 import asyncio
@@ -20,6 +20,8 @@ import pytest
 from tests import controlplane
 from tests.controlplane import ControlPlane
 from unmoor.kube import config
+from unmoor.kube.access import Config
+from unmoor.kube.auth import Secret, Token
 from unmoor.kube.client import KubeApi
 from unmoor.model.base import JSON, Ref
 from unmoor.model.crds import all_crds
@@ -39,11 +41,12 @@ from unmoor.runtime.ports import Api, ApiError, Change, DeleteOptions, Query, Wa
 from unmoor.sim.actors.garbage import GarbageCollector
 from unmoor.sim.apiserver import Server
 from unmoor.sim.direct import DirectApi
+from unmoor.sim.http import HttpFace
 
 T = TypeVar("T")
 Open: TypeAlias = Callable[[], Opened[Api]]
 
-FACES = ["direct", pytest.param("real", marks=pytest.mark.e2e)]
+FACES = ["direct", "http", pytest.param("real", marks=pytest.mark.e2e)]
 PATIENCE_S = 20.0
 """For what a real server does in its own time."""
 
@@ -72,16 +75,33 @@ async def direct() -> AsyncIterator[Api]:
 
 
 @contextlib.asynccontextmanager
-async def direct_collected() -> AsyncIterator[Api]:
-    """The same with our garbage collector at work."""
-    async with direct() as api:
-        collector = asyncio.create_task(GarbageCollector(api, SystemClock()).run())
-        try:
+async def http() -> AsyncIterator[Api]:
+    """The embedded server behind a port, and our HTTP client in front of it."""
+    async with HttpFace(Server(wall, seed=1)) as face:
+        access = Config(server=face.url, auth=Token(Secret(face.token)), authority=face.ca_pem)
+        async with KubeApi(access, clock=SystemClock(), random=random.Random(1)) as api:
             yield api
-        finally:
-            collector.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await collector
+        await asyncio.sleep(LINGER_S)
+
+
+def collected(face: Open) -> Open:
+    """The same with our garbage collector at work."""
+
+    @contextlib.asynccontextmanager
+    async def opened() -> AsyncIterator[Api]:
+        async with face() as api:
+            collector = asyncio.create_task(GarbageCollector(api, SystemClock()).run())
+            try:
+                yield api
+            finally:
+                collector.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await collector
+
+    return opened
+
+
+EMBEDDED: dict[str, Open] = {"direct": direct, "http": http}
 
 
 def real(plane: ControlPlane) -> Open:

@@ -1,0 +1,230 @@
+"""What a request's body is, as JSON; or why it cannot be read.
+
+JSON and YAML come in, objects as deep and as big as the real server takes them and no more. What
+JSON could not say (NaN, numbers without end, half characters) does not get past here.
+
+Must not: know any kind.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import yaml
+from aiohttp import web
+
+from unmoor.model.base import JSON
+from unmoor.runtime.ports import ApiError, PatchType
+from unmoor.sim.apiserver import status
+
+LIMIT_BYTES = 3 * 2**20
+DEPTH_LIMIT = 200
+"""Deeper objects are refused; the kinds we serve are a tenth as deep at most."""
+YAML_NODES_LIMIT = 200_000
+"""What the aliases of a YAML document may grow to."""
+
+OBJECT_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+PATCHES: dict[str, PatchType] = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+    "application/apply-patch+yaml": "apply",
+}
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+
+
+async def read(request: web.Request) -> bytes:
+    """The whole body; raises 413 for one that is too big, 415 for one that is packed."""
+    packing = request.headers.get("Content-Encoding", "identity")
+    if packing.lower() not in {"", "identity"}:
+        text = f"the body of the request was packed as {packing}; only identity is served"
+        raise status.failure(415, "UnsupportedMediaType", text)
+    if request.content_length is not None and request.content_length > LIMIT_BYTES:
+        raise _too_large()
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > LIMIT_BYTES:
+            raise _too_large()
+    return bytes(body)
+
+
+def _too_large() -> ApiError:
+    text = f"Request entity too large: limit is {LIMIT_BYTES}"
+    return status.failure(413, "RequestEntityTooLarge", text, {})
+
+
+def media_type(request: web.Request, default: str = "application/json") -> str:
+    """The body's content type without its parameters."""
+    return (request.headers.get("Content-Type") or default).split(";", 1)[0].strip().lower()
+
+
+def patch_type(request: web.Request) -> PatchType:
+    """How a PATCH is meant; raises 415 for another kind of patch."""
+    found = PATCHES.get(media_type(request, ""))
+    if found is None:
+        raise _unsupported(PATCHES)
+    return found
+
+
+def _unsupported(accepted: Any) -> ApiError:
+    text = "the body of the request was in an unknown format - accepted media types include: "
+    return status.failure(415, "UnsupportedMediaType", text + ", ".join(accepted))
+
+
+def decoded(body: bytes, media: str) -> Any:
+    """The JSON that a body says."""
+    if media not in {"application/json", "application/yaml", *PATCHES}:
+        raise _unsupported(OBJECT_TYPES)
+    try:
+        value = _from_yaml(body) if media.endswith("yaml") else msgspec.json.decode(body)
+    except RecursionError:
+        raise _too_deep() from None
+    except (ValueError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise status.bad_request(f"the body of the request cannot be read: {said}") from None
+    if body.count(b"{") + body.count(b"[") > DEPTH_LIMIT:
+        _hold_depth(value)
+    if _LONG_NUMBER.search(body):
+        value = _with_real_numbers(value)
+    return value
+
+
+def decoded_object(body: bytes, media: str) -> JSON:
+    """The same, of a body that has to be an object."""
+    if not body.strip():
+        raise status.bad_request("the body of the request is empty: it should be an object")
+    value = decoded(body, media)
+    if not isinstance(value, dict):
+        found = type(value).__name__
+        raise status.bad_request(f"the body of the request is no object: cannot unmarshal {found}")
+    meta = value.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        text = "json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta"
+        raise status.bad_request(text)
+    for name in ("kind", "apiVersion"):
+        if not isinstance(value.get(name) or "", str):
+            text = f"json: cannot unmarshal into Go struct field .{name} of type string"
+            raise status.bad_request(f"couldn't get version/kind; {text}")
+    return value
+
+
+def duplicates(body: bytes, media: str) -> list[str]:
+    """Fields that an object has twice, by path; the later value counts."""
+    if media.endswith("yaml") and not body.lstrip().startswith((b"{", b"[")):
+        return []
+    try:
+        value = msgspec.json.decode(body)
+        if len(msgspec.json.encode(value)) == len(body.strip()):
+            return []  # What was said twice would have made it longer.
+        return list(_repeated(json.loads(body, object_pairs_hook=_Pairs), ""))
+    except (ValueError, RecursionError):
+        return []
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as it was written."""
+
+
+def _repeated(value: Any, where: str) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for name, inner in value:
+            path = f"{where}.{name}" if where else name
+            if name in seen:
+                yield path
+            seen.add(name)
+            yield from _repeated(inner, path)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _repeated(inner, f"{where}[{index}]")
+
+
+def _too_deep() -> ApiError:
+    return status.bad_request("the body of the request is nested too deep: exceeded max depth")
+
+
+def _hold_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(DEPTH_LIMIT):
+        level = [
+            inner
+            for one in level
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, (dict, list))
+        ]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _with_real_numbers(value: Any) -> Any:
+    """Numbers too big for 64 bits are floating (as Go reads them)."""
+    if isinstance(value, dict):
+        return {name: _with_real_numbers(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_real_numbers(inner) for inner in value]
+    if isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
+        if value.bit_length() > 1000:  # noqa: PLR2004
+            raise status.bad_request("the body of the request has a number out of range")
+        return float(value)
+    return value
+
+
+# ---------------------------------------------------------------------------------------- YAML
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML as JSON: no dates, no binary, no sets."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    letter: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _from_yaml(body: bytes) -> Any:
+    if body.lstrip().startswith(b"{"):
+        return msgspec.json.decode(body)
+    return _Plain().copy(yaml.load(body, Loader=_Loader), 0)  # noqa: S506 - a safe loader
+
+
+class _Plain:
+    """A copy in which nothing is shared, and nothing is but what JSON has."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+
+    def copy(self, value: Any, depth: int) -> Any:
+        self._nodes += 1
+        if self._nodes > YAML_NODES_LIMIT:
+            raise ValueError("its aliases make it too big")
+        if depth > DEPTH_LIMIT:
+            raise _too_deep()
+        match value:
+            case dict():
+                return {_key(name): self.copy(inner, depth + 1) for name, inner in value.items()}
+            case list():
+                return [self.copy(inner, depth + 1) for inner in value]
+            case float() if value != value or value in {float("inf"), float("-inf")}:  # noqa: PLR0124
+                raise ValueError(f"{value} is no number that JSON has")
+            case None | bool() | int() | float() | str():
+                return value
+            case _:
+                raise ValueError(f"{type(value).__name__} is nothing that JSON has")
+
+
+def _key(name: Any) -> str:
+    if isinstance(name, str):
+        return name
+    if isinstance(name, bool):
+        return "true" if name else "false"
+    if isinstance(name, (int, float)):
+        return str(name)
+    raise ValueError(f"{name!r} cannot be a field's name")

@@ -1,0 +1,151 @@
+"""What happens on each method? The request is read, the server is asked, the answer is shaped.
+
+Must not: know about sockets, or refuse what the server would take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from aiohttp import web
+
+from unmoor.model.base import JSON
+from unmoor.model.selector import SelectorError
+from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.server import Listing, Server
+from unmoor.sim.http import answers, bodies, events, parameters, watching
+from unmoor.sim.http.answers import Shaper
+from unmoor.sim.http.negotiation import Form, form_of
+from unmoor.sim.http.target import Target
+
+_WHAT = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
+_POSTED = ("eviction", "binding")
+
+
+class Verbs:
+    """Every method on objects and collections."""
+
+    def __init__(self, server: Server, wall: Callable[[], datetime]) -> None:
+        """Answer for this server."""
+        self._server, self._wall = server, wall
+
+    async def answer(self, request: web.Request, target: Target) -> web.StreamResponse:
+        """One request; raises ApiError for a refusal."""
+        form = form_of(request.headers.get("Accept", ""), request.query)
+        match request.method:
+            case "GET":
+                return await self._read(request, target, form)
+            case "POST" | "PUT" | "PATCH":
+                return await self._write(request, target, form)
+            case "DELETE":
+                return await self._delete(request, target, form)
+            case _:
+                raise status.not_allowed()
+
+    def _shaper(self, target: Target, form: Form) -> Shaper:
+        return Shaper(target.served, form, self._wall())
+
+    # ------------------------------------------------------------------------------------- reading
+
+    async def _read(self, request: web.Request, target: Target, form: Form) -> web.StreamResponse:
+        if target.name and not parameters.flag(request.query, "watch"):
+            if target.subresource in _POSTED:
+                raise status.not_allowed()
+            found = self._server.get(target.ref, target.subresource)
+            return answers.response(self._shaper(target, form).one(found), form=form)
+        options = self._list_options(request, target)
+        if options.is_watch:
+            return await self._watch(request, target, options, form)
+        parameters.hold_version(options, self._server.version)
+        listing: Listing = self._server.list(
+            target.served.resource, options.query, limit=options.limit, after=options.after
+        )
+        return answers.response(self._shaper(target, form).page(listing), form=form)
+
+    def _list_options(self, request: web.Request, target: Target) -> parameters.ListOptions:
+        query = dict(request.query)
+        if target.served.is_view:
+            try:
+                query["fieldSelector"] = events.stored_fields(query.get("fieldSelector", ""))
+            except SelectorError as error:
+                raise status.bad_request(f"invalid field selector: {error}") from None
+        return parameters.list_options(query, target.namespace, target.name)
+
+    async def _watch(
+        self, request: web.Request, target: Target, options: parameters.ListOptions, form: Form
+    ) -> web.StreamResponse:
+        stream = watching.Stream(self._server, target, options)
+        response = web.StreamResponse(headers={"Content-Type": answers.JSON_TYPE})
+        response.enable_chunked_encoding()
+        try:
+            await response.prepare(request)
+            await stream.send(response, self._shaper(target, form), self._wall)
+        except ConnectionError:
+            pass  # Nobody listens any more.
+        finally:
+            stream.close()
+        return response
+
+    # ------------------------------------------------------------------------------------- writing
+
+    async def _write(self, request: web.Request, target: Target, form: Form) -> web.Response:
+        self._hold_method(request.method, target)
+        options = parameters.write_options(request.query, _WHAT[request.method])
+        how = bodies.patch_type(request) if request.method == "PATCH" else None
+        raw = await bodies.read(request)
+        if how is not None:
+            body = bodies.decoded(raw, bodies.media_type(request))
+            if target.served.is_view and isinstance(body, dict):
+                body = events.stored(body)
+            found = self._server.patch(
+                target.ref,
+                body,
+                how=how,
+                subresource=target.subresource,
+                dry_run=options.dry_run,
+            )
+            return answers.response(self._shaper(target, form).one(found), form=form)
+        body = bodies.decoded_object(raw, bodies.media_type(request))
+        if target.served.is_view:
+            body = events.stored(body)
+        if request.method == "PUT":
+            return self._replace(target, body, options, form)
+        found = self._server.create(
+            target.ref, body, subresource=target.subresource, dry_run=options.dry_run
+        )
+        return answers.response(self._shaper(target, form).one(found), code=201, form=form)
+
+    def _replace(
+        self, target: Target, body: JSON, options: parameters.WriteOptions, form: Form
+    ) -> web.Response:
+        table = self._server.store.tables[target.served.kind]
+        is_new = target.ref.key not in table.objects
+        found = self._server.replace(
+            target.ref, body, subresource=target.subresource, dry_run=options.dry_run
+        )
+        shown = self._shaper(target, form).one(found)
+        return answers.response(shown, code=201 if is_new else 200, form=form)
+
+    def _hold_method(self, method: str, target: Target) -> None:
+        """Raise 405 where the path exists and the method does not."""
+        is_posted = not target.name or target.subresource in _POSTED
+        is_nowhere = target.served.resource.is_namespaced and not target.namespace
+        if (method == "POST") != is_posted or is_nowhere:
+            raise status.not_allowed()
+
+    async def _delete(self, request: web.Request, target: Target, form: Form) -> web.Response:
+        if target.subresource or (target.served.resource.is_namespaced and not target.namespace):
+            raise status.not_allowed()
+        raw = await bodies.read(request)
+        body = bodies.decoded(raw, bodies.media_type(request)) if raw.strip() else None
+        options = parameters.delete_options(request.query, body)
+        shaper = self._shaper(target, form)
+        if target.name:
+            found = self._server.delete(target.ref, options)
+            return answers.response(shaper.one(found), form=form)
+        if "deletecollection" not in target.served.verbs:
+            raise status.not_allowed()
+        listed = self._list_options(request, target)
+        items = self._server.delete_collection(target.served.resource, listed.query, options)
+        return answers.response(shaper.page(Listing(items, self._server.version)), form=form)
