@@ -252,6 +252,22 @@ def _settings(dice: Random) -> dict[str, str]:
     return data
 
 
+GOOD_SETTINGS = (
+    {"unmoor.loadBalancerWait": "20s"},
+    {"unmoor.returningPodsRounds": "2"},
+    {"unmoor.keptDisruptions": "3"},
+    {"cadence.drainPoll": "3s"},
+    {"cadence.machineGc": "45s"},
+    {"unmoor.drainDeadline": "8m"},
+)
+BAD_SETTINGS = (
+    {"unmoor.drainDeadline": "soon"},
+    {"cadence.drainPoll": "-1s"},
+    {"unmoor.returningPodsRounds": "many"},
+    {"cadence.evictionBackoff": "1h", "cadence.evictionBackoffMost": "1s"},
+    {"no.such.key": "1"},
+)
+
 HABITS = (
     "delete a node",
     "delete a machine",
@@ -281,7 +297,7 @@ HABITS = (
 def _habits(dice: Random) -> tuple[tuple[str, int], ...]:
     """Everybody does other things, and other things more often."""
     some = sorted(dice.sample(HABITS, dice.randint(6, len(HABITS))))
-    always = {"delete a node", "create a machine", "scale to nothing", "scale"}
+    always = {"delete a node", "create a machine", "scale to nothing", "interfere", "force a pod"}
     weights = {what: dice.randint(1, 6) for what in some}
     weights |= {what: dice.randint(2, 6) for what in sorted(always - set(some))}
     return tuple(sorted(weights.items()))

@@ -19,29 +19,22 @@ from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import Api, ApiError, Clock, DeleteOptions
 from unmoor.sim import draws, manifests
 from unmoor.sim.checkers import Allowances
-from unmoor.sim.draws import APPS, CLUSTER, NAMESPACE, SETTINGS_NAME, Draw
+from unmoor.sim.draws import (
+    APPS,
+    BAD_SETTINGS,
+    CLUSTER,
+    GOOD_SETTINGS,
+    NAMESPACE,
+    SETTINGS_NAME,
+    Draw,
+)
 from unmoor.sim.manifests import Manifest
 
 MACHINES_MOST = 9
 INTERFERENCE_LOOK_S = 2.0
-INTERFERENCE_LOOKS = 150
-"""Who waits for a command waits five minutes at most."""
+INTERFERENCE_LOOKS = 300
+"""Who waits for a command waits ten minutes at most."""
 DEADLINES = {"3m": 180.0, "8m": 480.0}
-GOOD_SETTINGS = (
-    {"unmoor.loadBalancerWait": "20s"},
-    {"unmoor.returningPodsRounds": "2"},
-    {"unmoor.keptDisruptions": "3"},
-    {"cadence.drainPoll": "3s"},
-    {"cadence.machineGc": "45s"},
-    {"unmoor.drainDeadline": "8m"},
-)
-BAD_SETTINGS = (
-    {"unmoor.drainDeadline": "soon"},
-    {"cadence.drainPoll": "-1s"},
-    {"unmoor.returningPodsRounds": "many"},
-    {"cadence.evictionBackoff": "1h", "cadence.evictionBackoffMost": "1s"},
-    {"no.such.key": "1"},
-)
 
 
 class People:
@@ -150,8 +143,7 @@ class People:
         used = {pod["spec"].get("nodeName") for pod in await self._all(kinds.PODS)}
         empty = [node for node in nodes if node["metadata"]["name"] not in used]
         node = self._dice.choice(empty if empty and self._dice.randrange(2) else nodes)
-        await self._patch(node, {"spec": {"unschedulable": True}})
-        self.cordons.add(node["metadata"]["uid"])
+        await self._cordon(node)
         return True
 
     async def uncordon(self) -> bool:
@@ -202,29 +194,47 @@ class People:
         return await self._delete_one(await self._all(kinds.PODS))
 
     async def force_pod(self) -> bool:
-        """``kubectl delete pod --force`` on a node that drains; a StatefulSet's is back soon."""
-        going = {
-            node["metadata"]["name"]
-            for node in await self._our_nodes()
-            if "deletionTimestamp" in node["metadata"]
-        }
-        pods = [p for p in await self._all(kinds.PODS) if p["spec"].get("nodeName") in going]
+        """Delete a node and, at once, force its pods away; a StatefulSet's is back elsewhere."""
+        ours = {node["metadata"]["name"]: node for node in await self._our_nodes()}
+        pods = [p for p in await self._all(kinds.PODS) if p["spec"].get("nodeName") in ours]
         named = [pod for pod in pods if _owner_of(pod) == "StatefulSet"]
         if not pods:
             return False
-        await self._api.delete(_ref(self._dice.choice(named or pods)), DeleteOptions(grace_s=0))
+        pod = self._dice.choice(named or pods)
+        node = ours[pod["spec"]["nodeName"]]
+        if "deletionTimestamp" not in node["metadata"]:
+            await self._delete(node)
+            await self._clock.sleep(self._dice.uniform(0.0, 3.0))
+        await self._api.delete(_ref(pod), DeleteOptions(grace_s=0))
         return True
 
     async def interfere(self) -> bool:
-        """Wait for a command to mark a node, and change one's mind right then."""
+        """Have a node that is empty, wait for a command to mark it, and change one's mind then."""
+        lets_go = sorted(n for n, one in self._provisioners.items() if one.ttl_s is not None)
+        if not lets_go:
+            return False
+        name, provisioner = f"e{self._made}", self._dice.choice(lets_go)
+        self._made += 1
+        await self.apply(
+            manifests.machine(name, provisioner, cluster=CLUSTER, types=self._draw.types)
+        )
+        is_to_be_cordoned = self._dice.randrange(3) > 0
         for _ in range(INTERFERENCE_LOOKS):
-            marked = [n for n in await self._all(kinds.NODES) if _mark_of(n)]
-            alive = [node for node in marked if "deletionTimestamp" not in node["metadata"]]
-            if alive:
-                await self._clock.sleep(self._dice.uniform(0.0, 4.0))
-                return await self._interfere_with(self._dice.choice(alive))
             await self._clock.sleep(INTERFERENCE_LOOK_S)
+            node = next((n for n in await self._our_nodes() if _machine_of(n) == name), None)
+            if node is not None and "deletionTimestamp" in node["metadata"]:
+                return False
+            if node is not None and _mark_of(node):
+                await self._clock.sleep(self._dice.uniform(0.0, 3.0))
+                return await self._interfere_with(node)
+            if node is not None and is_to_be_cordoned:
+                await self._cordon(node)
+                is_to_be_cordoned = False
         return False
+
+    async def _cordon(self, node: JSON) -> None:
+        await self._patch(node, {"spec": {"unschedulable": True}})
+        self.cordons.add(node["metadata"]["uid"])
 
     async def _interfere_with(self, node: JSON) -> bool:
         match self._dice.randrange(4):
@@ -330,8 +340,7 @@ class People:
         return [n for n in await self._all(kinds.NODES) if await self._is_ours(n)]
 
     async def _is_ours(self, node: JSON) -> bool:
-        owners = node["metadata"].get("ownerReferences") or []
-        return any(one["kind"] == "Machine" for one in owners)
+        return bool(_machine_of(node))
 
     async def _delete_one(self, some: list[JSON]) -> bool:
         if not some:
@@ -355,6 +364,11 @@ def _ref(obj: JSON) -> Ref:
 def _owner_of(pod: JSON) -> str:
     owners = pod["metadata"].get("ownerReferences") or []
     return next((str(one["kind"]) for one in owners if one.get("controller")), "")
+
+
+def _machine_of(node: JSON) -> str:
+    owners = node["metadata"].get("ownerReferences") or []
+    return next((str(one["name"]) for one in owners if one["kind"] == "Machine"), "")
 
 
 def _mark_of(node: JSON) -> str:
