@@ -112,3 +112,7 @@ def test_tags_kept_for_the_system(key: str, *, is_restricted: bool) -> None:
 def test_what_was_probably_meant(written: str, meant: str) -> None:
     """T382: truncation, edit distance, unknown."""
     assert names.nearest(written, sorted(names.WELL_KNOWN_LABELS)) == meant
+
+
+def test_what_is_no_name_at_all_is_not_compared() -> None:
+    assert names.nearest("In" * 500_000, ["In", "NotIn"]) == ""

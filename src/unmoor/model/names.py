@@ -90,7 +90,7 @@ LAUNCH_ATTEMPT = "unmoor.dev/launch-attempt"
 DISRUPTION = "unmoor.dev/disruption"
 """On a Node: the name of the Disruption that acts on it, set in the same patch as the cordon."""
 CORDONED = "unmoor.dev/cordoned"
-"""On a Node: ``spec.unschedulable`` was set by us, so we may take it back."""
+"""On a Node: set with a cordon of ours, to the name of its command, or to "termination"."""
 DRAIN_DEADLINE = "unmoor.dev/drain-deadline"
 """On a Node: when its drain ends by force: a time (RFC 3339), or a duration from its deletion."""
 PROVISIONER_HASH_VERSION = "unmoor.dev/provisioner-hash-version"
@@ -221,12 +221,19 @@ def is_restricted_tag(key: str) -> bool:
     return key in RESTRICTED_TAGS or key.startswith(RESTRICTED_TAG_PREFIX)
 
 
+COMPARED_CHARS_MAX = 200
+"""No name that we know is nearly as long."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that a wrong one was probably meant to be, "" when none is close.
 
     Close means: one contains the other, or fewer than a fifth of the letters differ (spec 9.6).
-    Of equally close names the first by name is taken.
+    Of equally close names the first by name is taken. A text that is far too long for a name is
+    not compared: that takes time, and somebody waits for it at each look.
     """
+    if len(name) > COMPARED_CHARS_MAX:
+        return ""
     close = []
     for candidate in known:
         distance = _edits(name.lower(), candidate.lower())
