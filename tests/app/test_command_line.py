@@ -84,6 +84,11 @@ def test_the_overview_names_every_command() -> None:
         ("swarm", "--seeds", "all"),
         ("swarm", "--seeds", "1-99999999"),
         ("swarm", "--hours", "0"),
+        ("swarm", "--hours", "inf"),
+        ("demo", "--pace", "nan"),
+        ("sim", "nodes", "--speed", "inf"),
+        ("drain", "a", "--deadline", "9" * 30),
+        ("drain", "a", "--deadline", "\u0663"),
     ],
     ids=" ".join,
 )
@@ -124,3 +129,29 @@ def test_a_missing_kubeconfig_is_one_line_with_a_remedy(
     assert err == (
         f"unmoor: {missing}: kubeconfig: No such file or directory; check the path and its mode\n"
     )
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("version",), ("crds",), ("--help",), ("drain", "--help"), ("demo", "-o", "json")],
+    ids=" ".join,
+)
+def test_a_full_disk_is_said_in_one_line(args: tuple[str, ...]) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    with full.open("w") as stream:
+        program = [sys.executable, "-c", "from unmoor.app.cli import main; main()", *args]
+        done = subprocess.run(
+            program, check=False, stdout=stream, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+
+    assert done.returncode == 1
+    assert done.stderr == "unmoor: the output cannot be written: No space left on device\n"
+
+
+def test_a_kubeconfig_that_never_ends_is_refused() -> None:
+    code, _, err = invoke("drain", "a", "--kubeconfig", "/dev/zero")
+
+    assert (code, len(err.splitlines())) == (1, 1)
+    assert "it is too large" in err

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from unmoor.app import manifests
 from unmoor.app.cli import main
 
 QUICKSTART = Path(__file__).parents[2] / "examples" / "quickstart"
@@ -94,6 +95,16 @@ def test_machines_of_another_owner_are_left_alone(tmp_path: Path) -> None:
     assert "every machine has a node that is ready for pods" in result.stderr
 
 
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a"
+PROVISIONER = (
+    "{apiVersion: karpenter.sh/v1alpha5, kind: Provisioner, metadata: {name: a}, "
+    "spec: {ttlSecondsAfterEmpty: 1}}"
+)
+BOMB = "a0: &a0 [x]\n" + "".join(
+    f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 10)}]\n" for n in range(30)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -104,9 +115,50 @@ def test_machines_of_another_owner_are_left_alone(tmp_path: Path) -> None:
         pytest.param("apiVersion: v2\nkind: Pod", "apiVersion 'v2' of Pod", id="wrong-version"),
         pytest.param("apiVersion: v1\nkind: Pod", "without metadata.name", id="no-name"),
         pytest.param(
-            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}",
+            f"{POD}}}\nspec: {{containers: [{{name: a}}], priorityClassName: none}}",
             "pod/default/a cannot be created",
             id="refused-by-the-server",
+        ),
+        pytest.param("kind: List\nitems: 3", "items of a List is 3", id="list-of-nothing"),
+        pytest.param(f"{POD}, labels: {{1: a}}}}", "the key 1 is no text", id="key-is-a-number"),
+        pytest.param(f"{POD}, labels: {{a: .nan}}}}", "nan is no number", id="not-a-number"),
+        pytest.param(f"{POD}, labels: {{a: .inf}}}}", "inf cannot be said", id="infinite"),
+        pytest.param(f"{POD}, labels: !!set {{a}}}}", "cannot be said in JSON", id="set"),
+        pytest.param(f"{POD}}}\nspec: &again [*again]", "too deep or too large", id="holds-itself"),
+        pytest.param(f"{POD}}}\nspec: {'[' * 101}{']' * 101}", "too deep or too large", id="deep"),
+        pytest.param(BOMB, "too deep or too large", id="grows"),
+        pytest.param(
+            f"{POD}, labels: [a]}}\nspec: {{nodeNam: a, hostNetwork: 1e30}}",
+            "Pod a: metadata.labels is ['a']: write an object; spec.containers is missing: write "
+            "an array; spec.nodeNam is no field: write nodeName; spec.hostNetwork is '1e30': write "
+            "a boolean",
+            id="wrong-types",
+        ),
+        pytest.param(
+            f"{POD}}}\nspec: {{containers: [{{name: a, resources: {{requests: {{cpu: lots}}}}}}]}}",
+            "spec.containers[0].resources.requests.cpu is 'lots': write a quantity",
+            id="wrong-quantity",
+        ),
+        pytest.param(
+            PROVISIONER.replace("ttlSecondsAfterEmpty: 1", "ttlSecondAfterEmpty: 1"),
+            "spec.ttlSecondAfterEmpty is no field: write ttlSecondsAfterEmpty",
+            id="misspelt-field-of-ours",
+        ),
+        pytest.param(
+            PROVISIONER.replace("Empty: 1", f"Empty: {10**30}"),
+            f"spec.ttlSecondsAfterEmpty is {10**30}: write a number from",
+            id="too-many-digits",
+        ),
+        pytest.param(
+            f"{POD}}}\nspec: {{containers: [], terminationGracePeriodSeconds: 1.0e+30}}",
+            "spec.terminationGracePeriodSeconds is 1e+30: write a number from",
+            id="too-large-with-a-dot",
+        ),
+        pytest.param(
+            "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, "
+            "spec: {replicas: 1000000, selector: {}, template: {}}}",
+            "spec.replicas is 1000000: a rehearsal plays at most 10000",
+            id="too-many-pods",
         ),
         pytest.param("", "holds no manifests", id="empty"),
         pytest.param("\x00", "is neither YAML nor JSON", id="binary"),
@@ -139,3 +191,40 @@ def test_the_example_is_what_a_real_server_would_take() -> None:
 
         assert text.startswith("# ")
         assert all(one["kind"] and one["metadata"]["name"] for one in documents)
+
+
+def test_a_null_is_a_field_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "{apiVersion: v1, kind: Node, metadata: {name: a, labels: null}}"
+    )
+
+    ((_, body),) = manifests.read(tmp_path)
+
+    assert body["metadata"] == {"name": "a"}
+
+
+def test_a_time_may_stand_there_without_quotes(tmp_path: Path) -> None:
+    """As kubectl writes it: text in JSON, a date only in YAML."""
+    text = (
+        "{apiVersion: v1, kind: Node, metadata: {name: a, creationTimestamp: 2024-01-01T00:00:00Z}}"
+    )
+    (tmp_path / "a.yaml").write_text(text)
+
+    ((_, body),) = manifests.read(tmp_path)
+
+    assert body["metadata"]["creationTimestamp"] == "2024-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("kind", ["folder", "broken link"])
+def test_what_is_no_file_is_named(tmp_path: Path, kind: str) -> None:
+    """It says which, and the others are not played without it."""
+    if kind == "folder":
+        (tmp_path / "a.yaml").mkdir()
+    else:
+        (tmp_path / "a.yaml").symlink_to(tmp_path / "nowhere")
+
+    result = play(str(tmp_path))
+
+    assert result.exit_code == 1
+    assert "a.yaml" in result.stderr
+    assert len(result.stderr.splitlines()) == 1

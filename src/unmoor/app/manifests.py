@@ -10,17 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import msgspec
 import yaml
 
+from unmoor.app import manifest_schema
 from unmoor.app.cli.command import Failure
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS
+from unmoor.model.validation import cut
 
 SUFFIXES = (".yaml", ".yml", ".json")
 BYTES_MAX = 100_000_000
 """A larger file is not a manifest that a person wrote."""
+VALUES_MAX = 10_000_000
+"""With aliases a small file can say more than a machine can hold."""
+DEPTH_MAX = 100
+ERRORS_MAX = 5
+"""So many errors of one object are told."""
+COUNTS = ("replicas", "parallelism", "completions")
+PODS_MAX = 10_000
+"""So many pods one object may ask for."""
+NO_NUMBERS = (float("inf"), float("-inf"))
 FIRST = ("Namespace", "PriorityClass", "ConfigMap", "Provisioner", "AWSNodeTemplate")
 """Kinds that others refer to, so they are created before the rest."""
 
@@ -29,7 +41,10 @@ def read(folder: Path) -> list[tuple[Ref, JSON]]:
     """Every object in a folder (not its sub-folders) or a file, in the order to create them."""
     if not folder.exists():
         raise Failure(f"{folder} does not exist: name a folder or file with manifests")
-    files = [folder] if folder.is_file() else sorted(folder.iterdir())
+    try:
+        files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+    except OSError as error:
+        raise Failure(f"{folder}: {error.strerror}: check the path and its mode") from None
     found = [one for file in files if file.suffix in SUFFIXES for one in _objects(file)]
     if not found:
         raise Failure(f"{folder} holds no manifests: put files ending in .yaml or .json there")
@@ -38,29 +53,72 @@ def read(folder: Path) -> list[tuple[Ref, JSON]]:
 
 
 def _objects(file: Path) -> Iterator[tuple[Ref, JSON]]:
-    if file.stat().st_size > BYTES_MAX:
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(BYTES_MAX + 1)
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}: check the path and its mode") from None
+    if len(text) > BYTES_MAX:
         raise Failure(f"{file} has over {BYTES_MAX:,} bytes: split it")
     try:
         # yaml reads JSON too; an error says line and column.
-        documents = list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=_LOADER))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        said = " ".join(str(error).split())
+        documents = list(yaml.load_all(text.decode(), Loader=_Loader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        said = cut(" ".join(str(error).split()))
         raise Failure(f"{file} is neither YAML nor JSON: {said}") from None
+    size = Size()
     for number, document in enumerate(documents, start=1):
         where = f"{file}, document {number}"
-        for body in _unfolded(document):
+        _hold_json(document, where, size)
+        for body in _unfolded(document, where):
             yield _object(body, where)
 
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _unfolded(document: Any) -> list[Any]:
+class _Loader(_Base):  # type: ignore[misc]  # which of the two it is depends on the machine
+    """The safe loader; a time stays the text that it is in JSON."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+        first: [(tag, regexp) for tag, regexp in found if tag != "tag:yaml.org,2002:timestamp"]
+        for first, found in _Base.yaml_implicit_resolvers.items()
+    }
+
+
+class Size(msgspec.Struct):
+    """How many values a file holds, those that it repeats by an alias counted again."""
+
+    values: int = 0
+
+
+def _hold_json(value: Any, where: str, size: Size, depth: int = 0) -> None:
+    """Refuse what YAML can say and JSON cannot, and what never ends."""
+    size.values += 1
+    if depth > DEPTH_MAX or size.values > VALUES_MAX:
+        raise Failure(f"{where} is too deep or too large: split it, and use aliases sparingly")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise Failure(f"{where}: the key {cut(repr(key))} is no text: put it in quotes")
+            _hold_json(inner, where, size, depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            _hold_json(inner, where, size, depth + 1)
+    elif not (value is None or isinstance(value, str | int | float)) or value in NO_NUMBERS:
+        raise Failure(f"{where}: {cut(repr(value))} cannot be said in JSON: put it in quotes")
+    elif value != value:  # noqa: PLR0124 - not a number
+        raise Failure(f"{where}: nan is no number in JSON: put it in quotes")
+
+
+def _unfolded(document: Any, where: str) -> list[Any]:
     if document is None:
         return []
     if isinstance(document, dict) and document.get("kind") == "List":
         items = document.get("items")
-        return items if isinstance(items, list) else []
+        if not isinstance(items, list):
+            raise Failure(f"{where}: items of a List is {cut(repr(items))}: write a list")
+        return items
     return [document]
 
 
@@ -71,10 +129,10 @@ def _object(body: Any, where: str) -> tuple[Ref, JSON]:
     resource = KINDS.get(kind) if isinstance(kind, str) else None
     if resource is None:
         known = ", ".join(sorted(KINDS))
-        raise Failure(f"{where}: kind {kind!r} is not one that a rehearsal knows: {known}")
+        raise Failure(f"{where}: kind {cut(repr(kind))} is not one that a rehearsal knows: {known}")
     if body.get("apiVersion") != resource.api_version:
         raise Failure(
-            f"{where}: apiVersion {body.get('apiVersion')!r} of {kind}: "
+            f"{where}: apiVersion {cut(repr(body.get('apiVersion')))} of {kind}: "
             f"write {resource.api_version}"
         )
     metadata = body.get("metadata")
@@ -84,4 +142,21 @@ def _object(body: Any, where: str) -> tuple[Ref, JSON]:
     namespace = metadata.get("namespace") or ("default" if resource.is_namespaced else "")
     if resource.is_namespaced:
         body = {**body, "metadata": {**metadata, "namespace": namespace}}
-    return resource.ref(name, str(namespace)), body
+    errors = list(manifest_schema.problems(resource, body))
+    if errors:
+        more = f"; and {len(errors) - ERRORS_MAX} more" if len(errors) > ERRORS_MAX else ""
+        raise Failure(f"{where}: {kind} {cut(name)}: {'; '.join(errors[:ERRORS_MAX])}{more}")
+    for field in COUNTS:
+        if (count := (body.get("spec") or {}).get(field) or 0) > PODS_MAX:
+            raise Failure(
+                f"{where}: {kind} {cut(name)}: spec.{field} is {count}: a rehearsal plays at most "
+                f"{PODS_MAX}"
+            )
+    return resource.ref(name, str(namespace)), _without_nulls(body)
+
+
+def _without_nulls(value: Any) -> Any:
+    """As the server reads it: a null is a field that is not there."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value

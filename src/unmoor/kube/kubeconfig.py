@@ -152,7 +152,8 @@ def _merge(merged: _Merged, path: Path) -> None:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_bytes()
+        with path.open("rb") as opened:  # it may be a device that never ends
+            text = opened.read(SIZE_LIMIT_BYTES + 1)
     except OSError as error:
         raise ConfigError(
             str(path), "kubeconfig", str(error.strerror), "check the path and its mode"

@@ -9,6 +9,7 @@ Must not: do anything itself.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 import click
 
@@ -50,6 +51,11 @@ class _Commands(click.Group):
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the call; its help is printed here, perhaps to a full disk."""
+        with failures_in_one_line():
+            return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; what was to be expected is said in one line."""

@@ -9,15 +9,20 @@ Must not: import an adapter before a command runs.
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any, TypeVar
 
 import click
 
 EXIT_CODES = "Exit codes: 0 it held; 1 it did not hold or failed; 2 the call itself was wrong."
+
+UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What a full or broken disk answers when the output goes there."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,7 +97,8 @@ class Duration(click.ParamType[float]):
         if isinstance(value, int | float):
             return float(value)
         try:
-            seconds = float(value) if value.isdecimal() else duration.parse(value)
+            is_plain = value.isascii() and value.isdecimal()
+            seconds = duration.parse(f"{value}s" if is_plain else value)
         except duration.DurationError as error:
             self.fail(str(error), param, ctx)
         if seconds < 0:
@@ -101,6 +107,19 @@ class Duration(click.ParamType[float]):
 
 
 DURATION = Duration()
+
+
+class FiniteRange(click.FloatRange):
+    """A number within limits, and one that can be counted with."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read one; ``nan`` and ``inf``, which float() takes, are refused."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{value!r} is no finite number", param, ctx)
+        return number
 
 
 @contextmanager
@@ -116,11 +135,17 @@ def failures_in_one_line() -> Iterator[None]:
             raise leaves[0] from None  # click ends quietly: whoever read us has enough
         if not all(_is_expected(leaf) for leaf in leaves):
             raise
-        raise Failure(str(leaves[0])) from None
+        raise _failure(leaves[0]) from None
     except Exception as error:
         if not _is_expected(error):
             raise
-        raise Failure(str(error)) from None
+        raise _failure(error) from None
+
+
+def _failure(error: Exception) -> Failure:
+    if isinstance(error, OSError):
+        return Failure(f"the output cannot be written: {error.strerror}")
+    return Failure(str(error))
 
 
 def _leaves(error: Exception) -> Iterator[Exception]:
@@ -132,6 +157,8 @@ def _leaves(error: Exception) -> Iterator[Exception]:
 
 
 def _is_expected(error: Exception) -> bool:
+    if isinstance(error, OSError) and error.errno in UNWRITABLE:
+        return True
     # Only a module that is loaded can have raised; to import them here would slow `--help` down.
     names = (
         ("unmoor.kube.access", "ConfigError"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 import unmoor
-from unmoor.app.cli.command import Command, Failure, output_option, print_json
+from unmoor.app.cli.command import Command, Failure, FiniteRange, output_option, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,7 @@ STYLES = {"you": "bold magenta", "unmoor": "cyan", "cluster": "dim"}
 @click.option("--seed", default=1, show_default=True, help="Draws the delays of the simulation.")
 @click.option(
     "--pace",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     default=None,
     help="Simulated seconds in a second, 0 for as fast as it goes.  "
     f"[default: {PACE:g} at a terminal, else 0]",
@@ -96,7 +96,7 @@ def _waits(pace: float) -> Callable[[float], object] | None:
     if pace <= 0:
         return None
     never = threading.Event()
-    return lambda seconds: never.wait(seconds / pace)
+    return lambda seconds: never.wait(min(seconds / pace, threading.TIMEOUT_MAX))
 
 
 def _show(console: Console, line: Line) -> None:

@@ -13,6 +13,7 @@ import click
 from unmoor.app.cli.command import (
     EXIT_CODES,
     Command,
+    FiniteRange,
     cluster_options,
     output_option,
     print_json,
@@ -41,7 +42,7 @@ def sim() -> None:
 @cluster_options
 @click.option(
     "--speed",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
     help="10: machines boot and pods start in a tenth of the time.",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unmoor.app.cli.command import Command, Failure, output_option, print_json
+from unmoor.app.cli.command import Command, Failure, FiniteRange, output_option, print_json
 
 if TYPE_CHECKING:
     from unmoor.sim.swarm import SeedResult
@@ -69,7 +69,7 @@ class Seeds(click.ParamType[range]):
 )
 @click.option(
     "--hours",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=2.0,
     show_default=True,
     help="Simulated hours of each world.",
