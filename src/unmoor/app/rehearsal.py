@@ -260,7 +260,8 @@ class Rehearsal:
     def _tidy(self) -> list[Check]:
         self._chapter("What came of it")
         store = self._store
-        cordoned = [n.name for n in store.sorted(kinds.NODES) if n.is_cordoned_by_us]
+        claimed = [n for n in store.sorted(kinds.NODES) if names.CORDONED in n.metadata.annotations]
+        cordoned = [n.name for n in claimed if n.is_cordoned]
         known = {machine.provider_id for machine in store.sorted(kinds.MACHINES)}
         leaked = [
             instance.name

@@ -125,20 +125,20 @@ def cordon(
     node: Node,
     *,
     disruption: str = "",
-    by: str = "termination",
+    claim: str = "",
     labels: dict[str, str] | None = None,
     why: str = "",
 ) -> Patch:
     """Mark a node unschedulable, with the command's name and any labels in the same patch.
 
-    A cordon that is there already is somebody else's and is not claimed (R27). ``by`` is kept as
-    the value of the annotation that claims ours, unless a command's name is.
+    A cordon that is there already is somebody else's and is not claimed (R27). Ours is, by an
+    annotation with the command's name, or with ``claim``; with neither it is a person's.
     """
     annotations: dict[str, str] = {}
     if disruption:
         annotations[names.DISRUPTION] = disruption
-    if not node.is_cordoned:
-        annotations[names.CORDONED] = disruption or by
+    if not node.is_cordoned and (disruption or claim):
+        annotations[names.CORDONED] = disruption or claim
     metadata: dict[str, Any] = {}
     if annotations:
         metadata["annotations"] = annotations
@@ -152,16 +152,17 @@ def cordon(
     )
 
 
-def uncordon(node: Node, *, why: str = "") -> Patch:
+def uncordon(node: Node, *, was_taken_back: bool = False, why: str = "") -> Patch:
     """Take back what a command's :func:`cordon` did, and only that: a person's stays (R27).
 
-    The cordon is ours when the annotation that claims it names the same command.
+    The cordon is ours when the annotation that claims it names the same command. With
+    ``was_taken_back`` a person has removed ours, so that a cordon that is there now is theirs.
     """
-    claimed = node.metadata.annotations.get(names.CORDONED, "")
     annotations: dict[str, None] = {names.DISRUPTION: None}
     body: dict[str, Any] = {"metadata": {"annotations": annotations}}
-    if claimed and claimed == node.disruption:
+    if node.metadata.annotations.get(names.CORDONED) == node.disruption:
         annotations[names.CORDONED] = None
+    if node.is_cordoned_by_us and not was_taken_back:
         body["spec"] = {"unschedulable": None}
     return Patch(
         ref=ref_of(node), body=body, resource_version=node.metadata.resource_version, why=why

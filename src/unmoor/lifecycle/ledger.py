@@ -1,8 +1,9 @@
 """What is left of commands: marks without a running command, and too many finished ones.
 
 A mark whose Disruption is final, or does not exist, is taken back, and with it the cordon that came
-with it; a person's cordon stays (R27). Before a Disruption counts as missing, the server itself is
-asked: our picture of it may be older than that of the node.
+with it. A person's cordon stays (R27), one that a person set after taking ours away as well. Before
+a Disruption counts as missing, the server itself is asked: our picture of it may be older than that
+of the node.
 
 Must not: touch the marks of a running command.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unmoor.lifecycle.command import UNCORDONED
 from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, uncordon
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
@@ -44,7 +46,9 @@ def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
     if command is not None:
         if not command.phase.is_final:
             return Step()
-        return _roll_back(node, f"{command.name} is {command.phase}")
+        was_taken_back = command.status.left_out.get(node.name) == UNCORDONED
+        why = f"{command.name} is {command.phase}"
+        return _roll_back(node, why, was_taken_back=was_taken_back)
     ref = Ref("Disruption", node.disruption)
     answer = view.answer(Asked.OBJECT, str(ref))
     # An old answer says nothing: a new one may bear the name.
@@ -56,7 +60,7 @@ def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
     return _roll_back(node, f"{node.disruption} does not exist")
 
 
-def _roll_back(node: Node, why: str) -> Step[Any]:
+def _roll_back(node: Node, why: str, *, was_taken_back: bool = False) -> Step[Any]:
     verdict = Verdict(
         subject=ref_of(node),
         method=Method.LIFECYCLE,
@@ -65,7 +69,8 @@ def _roll_back(node: Node, why: str) -> Step[Any]:
         evidence={"disruption": node.disruption},
         is_refusal=False,
     )
-    return Step(effects=(uncordon(node, why=why),), verdicts=(verdict,))
+    patch = uncordon(node, was_taken_back=was_taken_back, why=why)
+    return Step(effects=(patch,), verdicts=(verdict,))
 
 
 def beyond(view: View) -> list[Disruption]:

@@ -67,5 +67,11 @@ class Node(Object):
 
     @property
     def is_cordoned_by_us(self) -> bool:
-        """We set the cordon that it has; one that precedes ours is a person's (R27)."""
-        return names.CORDONED in self.metadata.annotations
+        """Its cordon came with its deletion, or with the command whose name it bears (R27).
+
+        The annotation alone proves nothing: ``kubectl uncordon`` leaves it, and whoever cordons the
+        node later is a person.
+        """
+        claim = self.metadata.annotations.get(names.CORDONED, "")
+        is_under_way = self.is_deleting or claim == self.disruption
+        return self.is_cordoned and bool(claim) and is_under_way
