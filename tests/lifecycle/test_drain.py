@@ -26,7 +26,7 @@ from unmoor.model.storage import (
     VolumeAttachmentStatus,
 )
 from unmoor.policy.drain import Deadline
-from unmoor.policy.verdict import Reason
+from unmoor.policy.verdict import Method, Reason
 
 
 def by_person(deadline: Deadline = Deadline()) -> Row:
@@ -48,7 +48,8 @@ def test_a_person_may_drain_any_node() -> None:
     drained = world.view.node("a")
 
     assert drained is not None
-    assert (drained.is_cordoned, drained.is_cordoned_by_us) == (True, True)
+    assert drained.is_cordoned
+    assert names.CORDONED not in drained.metadata.annotations  # it is the person's own (R27)
     assert names.EXCLUDE_FROM_LOAD_BALANCERS not in drained.metadata.labels
     assert world.names("Pod") == []
     assert {type(effect) for effect in world.effects} >= {Patch, Evict}
@@ -239,6 +240,22 @@ def test_a_refusal_without_a_budget_is_told_in_the_servers_words() -> None:
 
     assert Reason.EVICTION_REFUSED in reasons(world, row)
     assert any("(unknown): timeout" in event.message for event in world.events())
+
+
+def test_returning_pods_are_told_in_the_name_of_whoever_drains() -> None:
+    row = by_person()
+    world = World(node(), pod("web-0", grace_s=5))
+    said = []
+    for number in range(1, 4):
+        while world.names("Pod"):
+            world.settle(row)
+            world.wait(0.5)
+        world.put(pod(f"web-{number}", grace_s=5))
+        said += [one for one in world.step(row, "a").verdicts if one.event]
+
+    returning = [one for one in said if one.reason is Reason.RETURNING_PODS]
+    assert {one.method for one in returning} == {Method.DRAIN}
+    assert "machine" not in returning[0].message
 
 
 @pytest.mark.parametrize("lost", ["memory", "answers"])

@@ -77,6 +77,31 @@ def test_e15_a_better_budget_is_tried_at_once() -> None:
     assert [pod.is_deleting for pod in world.view.pods_on("a")] == [True]
 
 
+def test_a_pod_is_held_by_a_budget_only_while_the_budget_holds_it() -> None:
+    """The last refusal is still the last answer when the budget eases."""
+    world = deleted(pod(), budget())
+    world.run(TERMINATION, for_s=60)
+    assert Reason.BUDGET in reasons(world)
+
+    world.change(
+        world.view._objects["PodDisruptionBudget"]["shop", "web"], status__disruptions_allowed=1
+    )
+    step = world.step(TERMINATION, "a")
+    assert {one.reason for one in step.verdicts} == {Reason.PODS_LEFT}
+
+
+def test_a_server_that_refuses_although_the_budget_allows_is_quoted() -> None:
+    """As it does while the budget's status is behind its spec."""
+    world = deleted(pod(), budget(allowed=1))
+    lag = "still being processed by the server"
+    world.eviction_problem = Problem(ProblemKind.TOO_MANY_REQUESTS, lag, 429, 10.0)
+    world.run(TERMINATION, for_s=3)
+    said = [one for one in world.step(TERMINATION, "a").verdicts if one.also_on]
+
+    assert [one.reason for one in said] == [Reason.EVICTION_REFUSED]
+    assert f"{lag}; it is asked again" in said[0].message
+
+
 def test_retry_after_is_honoured() -> None:
     world = deleted(pod())
     world.eviction_problem = Problem(ProblemKind.TOO_MANY_REQUESTS, "later", 429, 7.0)

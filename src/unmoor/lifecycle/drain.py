@@ -124,13 +124,15 @@ def advance(
 ) -> Progress:
     """Take one step towards an empty node."""
     is_closed = node.is_cordoned and not missing_labels(node, order)
-    known = eviction.observe(view, node, memory or Memory(), moment, is_closed=is_closed)
+    known = eviction.observe(
+        view, node, memory or Memory(), moment, method=order.method, is_closed=is_closed
+    )
     phase = phase_of(view, node, order, known.memory, moment)
     match phase:
         case Cordoning():
             patch = cordon(
                 node,
-                by=order.method,
+                claim="" if order.method is Method.DRAIN else order.method,
                 labels=missing_labels(node, order),
                 why=f"{order.method}: no new pods",
             )
@@ -184,7 +186,7 @@ def _evicting(
 ) -> Progress:
     asked = eviction.ask(view, plan, known.memory, moment)
     cut = _cut_short(order, plan, moment)
-    held = eviction.held_back(view, node, plan, order.method)
+    held = eviction.held_back(view, node, plan, asked, order.method)
     verdicts = (
         _left(node, order, plan),
         *_deadline_problem(node, order),

@@ -18,6 +18,7 @@ import msgspec
 from unmoor.lifecycle.effects import AnyEffect, Evict, Publish, say
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
+from unmoor.model.disruption_budget import PodDisruptionBudget
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
@@ -25,7 +26,7 @@ from unmoor.model.observation import Answer, Asked, ProblemKind
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.policy import pods as standing
-from unmoor.policy.drain import Plan, about_budgets, budgets_over
+from unmoor.policy.drain import Plan, about_budgets, budgets_over, is_exhausted
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 DOUBLINGS_MAX = 30
@@ -78,10 +79,13 @@ class Known(msgspec.Struct, frozen=True):
     verdicts: tuple[Verdict, ...] = ()
 
 
-def observe(view: View, node: Node, memory: Memory, moment: Moment, *, is_closed: bool) -> Known:
+def observe(
+    view: View, node: Node, memory: Memory, moment: Moment, *, method: Method, is_closed: bool
+) -> Known:
     """Read the answers to what was asked: admitted evictions are told and counted once.
 
-    ``is_closed``: the cordon, and the label where one is wanted, are in place.
+    ``is_closed``: the cordon, and the label where one is wanted, are in place. ``method``: who
+    drains, for what there is to say.
     """
     live = _waited_for(view, node, moment)
     rounds = _begin_rounds(live, memory.rounds)
@@ -111,7 +115,7 @@ def observe(view: View, node: Node, memory: Memory, moment: Moment, *, is_closed
     if cordoned_at is None and is_closed:
         cordoned_at = moment.mono
     fresh = msgspec.structs.replace(memory, tries=tries, rounds=rounds, cordoned_at=cordoned_at)
-    verdicts = _returning(view, node, fresh, live)
+    verdicts = _returning(view, node, fresh, live, method)
     spoken = tuple(publish for verdict in verdicts for publish in say(verdict))
     return Known(fresh, (*told, *spoken), verdicts)
 
@@ -162,7 +166,7 @@ def _is_admitted(memory: Memory, pod: Pod) -> bool:
 
 
 def _returning(
-    view: View, node: Node, memory: Memory, live: tuple[Pod, ...]
+    view: View, node: Node, memory: Memory, live: tuple[Pod, ...], method: Method
 ) -> tuple[Verdict, ...]:
     verdicts = []
     for pod in live:
@@ -173,11 +177,11 @@ def _returning(
         rounds = _round_of(memory, pod)
         verdict = Verdict(
             subject=ref_of(node),
-            method=Method.TERMINATION,
+            method=method,
             reason=Reason.RETURNING_PODS,
             message=(
                 f"pods of {named} came back to this node {rounds} times although it is cordoned: "
-                "its machine goes once they are evicted again; remove the toleration of "
+                "they are not waited for once they are evicted again; remove the toleration of "
                 "node.kubernetes.io/unschedulable, or run it as a DaemonSet"
             ),
             evidence={"owner": named, "rounds": rounds},
@@ -297,14 +301,29 @@ def _state_of_budgets(view: View, pod: Pod) -> tuple[tuple[str, int], ...]:
     )
 
 
-def held_back(view: View, node: Node, plan: Plan, method: Method) -> tuple[Verdict, ...]:
-    """Say which pods the server refuses to evict, by whose word, and what would lift it."""
+def held_back(
+    view: View, node: Node, plan: Plan, asked: Step[Memory], method: Method
+) -> tuple[Verdict, ...]:
+    """Say which pods the server refuses to evict, by whose word, and what would lift it.
+
+    A refusal is old news once the budget allows: whom this step asks again gets a new answer soon.
+    """
     verdicts = []
+    again = {effect.ref.uid for effect in asked.effects if isinstance(effect, Evict)}
     for pod in plan.turn:
         answer = view.answer(Asked.EVICTION, pod.uid)
-        if answer is not None and answer.problem is not None:
-            verdicts.append(_held(view, node, pod, answer, method))
+        if answer is None or answer.problem is None:
+            continue
+        is_full = answer.problem.kind is ProblemKind.TOO_MANY_REQUESTS
+        if pod.uid in again and is_full and not _is_held(pod, budgets_over(view, pod)):
+            continue
+        verdicts.append(_held(view, node, pod, answer, method))
     return tuple(verdicts)
+
+
+def _is_held(pod: Pod, budgets: tuple[PodDisruptionBudget, ...]) -> bool:
+    """As far as the budgets say now: two at once never let a pod go (E01)."""
+    return len(budgets) > 1 or any(is_exhausted(budget, pod) for budget in budgets)
 
 
 def _held(view: View, node: Node, pod: Pod, answer: Answer[bool], method: Method) -> Verdict:
@@ -313,13 +332,13 @@ def _held(view: View, node: Node, pod: Pod, answer: Answer[bool], method: Method
     budgets = budgets_over(view, pod)
     if len(budgets) > 1:
         reason, message = Reason.TWO_BUDGETS, about_budgets(pod, budgets)
-    elif budgets and answer.problem.kind is ProblemKind.TOO_MANY_REQUESTS:
+    elif answer.problem.kind is ProblemKind.TOO_MANY_REQUESTS and _is_held(pod, budgets):
         reason, message = Reason.BUDGET, about_budgets(pod, budgets)
     else:
         reason = Reason.EVICTION_REFUSED
         message = (
             f"the eviction of pod {pod.namespace}/{pod.name} was refused "
-            f"({answer.problem.kind}): {answer.problem.message}"
+            f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
         )
     return Verdict(
         subject=ref_of(node),
