@@ -52,8 +52,7 @@ class People:
         self.done: dict[str, int] = {}
         self.cordons: set[str] = set()
         """Uids of nodes that a person has cordoned and not let go again."""
-        for value in (draw.settings.get("unmoor.drainDeadline"),):
-            self._allow_deadline(value)
+        self._allow_deadline(draw.settings.get("unmoor.drainDeadline"))
 
     async def run(self) -> None:
         """Act now and then, until cancelled."""
@@ -168,7 +167,7 @@ class People:
         return await self._edit(change)
 
     async def edit_settings_badly(self) -> bool:
-        """Set something to nonsense, or remove the whole ConfigMap."""
+        """Set something to nonsense."""
         return await self._edit(dict(self._dice.choice(BAD_SETTINGS)))
 
     async def remove_budget(self) -> bool:
@@ -262,8 +261,8 @@ class People:
         if not nodes:
             return False
         node = self._dice.choice(nodes)
-        marks = node["metadata"].get("annotations") or {}
-        value = None if names.DO_NOT_DISRUPT in marks else names.TRUE
+        is_protected = names.DO_NOT_DISRUPT in (node["metadata"].get("annotations") or {})
+        value = None if is_protected else names.TRUE
         await self._patch(node, {"metadata": {"annotations": {names.DO_NOT_DISRUPT: value}}})
         return True
 
@@ -295,7 +294,7 @@ class People:
 
     async def delete_foreign_node(self) -> bool:
         """A node that is not unmoor's: nobody may hurry it on."""
-        nodes = [n for n in await self._all(kinds.NODES) if not await self._is_ours(n)]
+        nodes = [n for n in await self._all(kinds.NODES) if not _machine_of(n)]
         return await self._delete_one(nodes)
 
     async def annotate_deadline(self) -> bool:
@@ -318,8 +317,7 @@ class People:
         self._allowances.deadline_s = deadline_s if known is None else min(known, deadline_s)
 
     async def _edit(self, change: dict[str, Any]) -> bool:
-        ref = kinds.CONFIG_MAPS.ref(SETTINGS_NAME, NAMESPACE)
-        await self._api.patch(ref, {"data": change})
+        await self._api.patch(kinds.CONFIG_MAPS.ref(SETTINGS_NAME, NAMESPACE), {"data": change})
         return True
 
     async def _scale_to(self, replicas: int) -> bool:
@@ -330,17 +328,13 @@ class People:
         return True
 
     async def _all(self, resource: Resource[Any]) -> list[JSON]:
-        page = await self._api.list(resource.raw())
-        return list(page.items)
+        return list((await self._api.list(resource.raw())).items)
 
     async def _our_machines(self) -> list[JSON]:
         return [m for m in await self._all(kinds.MACHINES) if _manager_of(m) == CLUSTER]
 
     async def _our_nodes(self) -> list[JSON]:
-        return [n for n in await self._all(kinds.NODES) if await self._is_ours(n)]
-
-    async def _is_ours(self, node: JSON) -> bool:
-        return bool(_machine_of(node))
+        return [n for n in await self._all(kinds.NODES) if _machine_of(n)]
 
     async def _delete_one(self, some: list[JSON]) -> bool:
         if not some:

@@ -1,0 +1,42 @@
+"""Bugs that somebody might write are found by the swarm: each within 200 seeds.
+
+Seeds are lived through in order until a rule is broken; to be quick, each search begins at the
+first seed that is known to find its bug. Without the bug none of these seeds breaks a rule
+(``test_swarm``).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sim import sabotage
+from unmoor.sim.mischief import Meddling
+
+SEEDS_MOST = 200
+HOURS = 1.0
+
+BUGS: list[tuple[type[Meddling], int, str]] = [
+    (sabotage.BudgetNotRead, 1, "a-pod-leaves-by-eviction"),
+    (sabotage.FinalizerRemovedFirst, 1, "the-finalizer-holds"),
+    (sabotage.UnknownTakenForRefused, 21, "a-machine-is-launched-once"),
+    (sabotage.AttemptNotWrittenDown, 1, "a-machine-is-launched-once"),
+    (sabotage.TerminatingTakenForGone, 1, "no-machine-ended-under-a-pod"),
+    (sabotage.ReferenceLeft, 1, "nothing-of-ours-is-left"),
+    (sabotage.ClusterTagIgnored, 1, "nothing-that-is-not-ours"),
+    (sabotage.AnyCordonRemoved, 1, "a-cordon-of-a-person-stays"),
+    (sabotage.NotReallyEmpty, 1, "a-node-goes-for-a-reason"),
+    (sabotage.RunningCommandForgotten, 1, "one-command-at-a-time"),
+]
+"""(the bug, the first seed that finds it, the rule that it breaks there)."""
+
+
+@pytest.mark.parametrize(
+    ("bug", "first", "rule"), [pytest.param(b, f, r, id=b.__name__) for b, f, r in BUGS]
+)
+def test_a_planted_bug_is_found(bug: type[Meddling], first: int, rule: str) -> None:
+    for seed in range(first, SEEDS_MOST + 1):
+        result = sabotage.play(seed, HOURS, bug())
+        if not result.ok:
+            assert (seed, result.rule) == (first, rule), result.summary
+            return
+    raise AssertionError(f"no seed up to {SEEDS_MOST} has found it")
