@@ -36,6 +36,10 @@ PATCHES: dict[str, PatchType] = {
 }
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_LONE = re.compile(rf"(?P<pair>{_HIGH}{_LOW})|{_HIGH}|{_LOW}|(?P<other>\\[^uU])")
+_WORDS: dict[type, str] = {str: "string", bool: "bool", list: "array", dict: "object"}
+_TOO_DEEP = "exceeded max depth"
 
 
 async def read(request: web.Request) -> bytes:
@@ -77,17 +81,64 @@ def _unsupported(accepted: Any) -> ApiError:
     return status.failure(415, "UnsupportedMediaType", text + ", ".join(accepted))
 
 
+class Unreadable(ValueError):
+    """A body that is no JSON, in the decoder's words."""
+
+
 def decoded(body: bytes, media: str) -> Any:
-    """The JSON that a body says."""
+    """The JSON that a body says; raises 400."""
+    try:
+        return _decoded(body, media)
+    except Unreadable as error:
+        raise status.bad_request(f"couldn't get version/kind; {error}") from None
+
+
+def decoded_patch(body: bytes, media: str) -> Any:
+    """The same, of a patch."""
+    try:
+        return _decoded(body, media)
+    except Unreadable as error:
+        said = str(error).removeprefix("json parse error: ")
+        raise status.bad_request(f"error decoding patch: {said}") from None
+
+
+def decoded_object(body: bytes, media: str, kind: str) -> JSON:
+    """The same, of a body that has to be an object of a kind."""
+    unrecognized = f"the object provided is unrecognized (must be of type {kind}): "
+    try:
+        value = _decoded(body, media)
+        _hold_identity(value)
+    except Unreadable as error:
+        raise status.bad_request(f"{unrecognized}couldn't get version/kind; {error}") from None
+    assert isinstance(value, dict)
+    meta = value.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        text = f"json: cannot unmarshal {_word(meta)} into Go struct field {kind}.metadata of type"
+        raise status.bad_request(f"{kind} cannot be handled as a {kind}: {text} v1.ObjectMeta")
+    return value
+
+
+def _hold_identity(value: Any) -> None:
+    if not isinstance(value, dict):
+        raise Unreadable(f"json parse error: json: cannot unmarshal {_word(value)} into an object")
+    for name in ("kind", "apiVersion"):
+        found = value.get(name)
+        if not isinstance(found or "", str):
+            text = f"json: cannot unmarshal {_word(found)} into Go struct field .{name}"
+            raise Unreadable(f"json parse error: {text} of type string")
+
+
+def _word(value: Any) -> str:
+    return _WORDS.get(type(value), "number")
+
+
+def _decoded(body: bytes, media: str) -> Any:
     if media not in {"application/json", "application/yaml", *PATCHES}:
         raise _unsupported(OBJECT_TYPES)
     try:
-        value = _from_yaml(body) if media.endswith("yaml") else msgspec.json.decode(body)
+        value = _from_yaml(body) if media.endswith("yaml") else _from_json(body)
     except RecursionError:
-        raise _too_deep() from None
-    except (ValueError, yaml.YAMLError) as error:
-        said = " ".join(str(error).split())
-        raise status.bad_request(f"the body of the request cannot be read: {said}") from None
+        raise Unreadable(f"json parse error: {_TOO_DEEP}") from None
     if body.count(b"{") + body.count(b"[") > DEPTH_LIMIT:
         _hold_depth(value)
     if _LONG_NUMBER.search(body):
@@ -95,23 +146,28 @@ def decoded(body: bytes, media: str) -> Any:
     return value
 
 
-def decoded_object(body: bytes, media: str) -> JSON:
-    """The same, of a body that has to be an object."""
-    if not body.strip():
-        raise status.bad_request("the body of the request is empty: it should be an object")
-    value = decoded(body, media)
-    if not isinstance(value, dict):
-        found = type(value).__name__
-        raise status.bad_request(f"the body of the request is no object: cannot unmarshal {found}")
-    meta = value.get("metadata")
-    if meta is not None and not isinstance(meta, dict):
-        text = "json: cannot unmarshal into Go struct field .metadata of type v1.ObjectMeta"
-        raise status.bad_request(text)
-    for name in ("kind", "apiVersion"):
-        if not isinstance(value.get(name) or "", str):
-            text = f"json: cannot unmarshal into Go struct field .{name} of type string"
-            raise status.bad_request(f"couldn't get version/kind; {text}")
-    return value
+def _from_json(body: bytes) -> Any:
+    """JSON; what is no text in it becomes the sign for that (as the real server reads it)."""
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.MsgspecError as first:
+        said = first
+    text = _LONE.sub(_whole, body.decode(errors="replace"))
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        start = body.strip()[:1].decode(errors="replace")
+        if not start:
+            raise Unreadable("json parse error: unexpected end of JSON input") from None
+        if start not in '{["-0123456789tfn':
+            why = f"invalid character '{start}' looking for beginning of value"
+            raise Unreadable(f"json parse error: {why}") from None
+        raise Unreadable(f"json parse error: {said}") from None
+
+
+def _whole(found: re.Match[str]) -> str:
+    """Two halves of a character stay, one is replaced."""
+    return found[0] if found["pair"] or found["other"] else "\\ufffd"
 
 
 def duplicates(body: bytes, media: str) -> list[str]:
@@ -145,10 +201,6 @@ def _repeated(value: Any, where: str) -> Iterator[str]:
             yield from _repeated(inner, f"{where}[{index}]")
 
 
-def _too_deep() -> ApiError:
-    return status.bad_request("the body of the request is nested too deep: exceeded max depth")
-
-
 def _hold_depth(value: Any) -> None:
     level = [value]
     for _ in range(DEPTH_LIMIT):
@@ -160,7 +212,7 @@ def _hold_depth(value: Any) -> None:
         ]
         if not level:
             return
-    raise _too_deep()
+    raise Unreadable(f"json parse error: {_TOO_DEEP}")
 
 
 def _with_real_numbers(value: Any) -> Any:
@@ -171,7 +223,7 @@ def _with_real_numbers(value: Any) -> Any:
         return [_with_real_numbers(inner) for inner in value]
     if isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
         if value.bit_length() > 1000:  # noqa: PLR2004
-            raise status.bad_request("the body of the request has a number out of range")
+            raise Unreadable("json parse error: number out of range")
         return float(value)
     return value
 
@@ -191,8 +243,15 @@ _Loader.yaml_implicit_resolvers = {
 
 def _from_yaml(body: bytes) -> Any:
     if body.lstrip().startswith(b"{"):
-        return msgspec.json.decode(body)
-    return _Plain().copy(yaml.load(body, Loader=_Loader), 0)  # noqa: S506 - a safe loader
+        return _from_json(body)
+    try:
+        text = body.decode()
+        return _Plain().copy(yaml.load(text, Loader=_Loader), 0)  # noqa: S506 - a safe loader
+    except Unreadable:
+        raise
+    except (ValueError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise Unreadable(f"yaml: {said}") from None
 
 
 class _Plain:
@@ -206,7 +265,7 @@ class _Plain:
         if self._nodes > YAML_NODES_LIMIT:
             raise ValueError("its aliases make it too big")
         if depth > DEPTH_LIMIT:
-            raise _too_deep()
+            raise Unreadable(f"json parse error: {_TOO_DEEP}")
         match value:
             case dict():
                 return {_key(name): self.copy(inner, depth + 1) for name, inner in value.items()}

@@ -13,7 +13,6 @@ import asyncio
 import hmac
 import secrets
 import ssl
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Self
 
@@ -28,11 +27,10 @@ from unmoor.sim.apiserver import status
 from unmoor.sim.apiserver.server import Server
 from unmoor.sim.direct import send_bookmarks
 from unmoor.sim.http import answers, certificates
-from unmoor.sim.http.catalog import Catalog
 from unmoor.sim.http.certificates import Certificates
-from unmoor.sim.http.parameters import flag
-from unmoor.sim.http.target import Asked, asked_of, segments, target_of
-from unmoor.sim.http.verbs import Verbs
+from unmoor.sim.http.front import Front, Gate, open_gate
+from unmoor.sim.http.reviews import User
+from unmoor.sim.http.target import segments
 
 VERSION = {
     "major": "1",
@@ -51,13 +49,7 @@ CONTEXT = "unmoor-sim"
 STOP_S = 0.2
 """Who still waits for an answer when the face stops is cut off after this time."""
 
-Gate = Callable[[Asked], Awaitable[None]]
-
 _log = structlog.get_logger()
-
-
-async def _open_gate(_: Asked) -> None:
-    """Let everything pass."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,18 +73,17 @@ class HttpFace:
         server: Server,
         *,
         clock: Clock | None = None,
-        gate: Gate = _open_gate,
+        gate: Gate = open_gate,
         settings: Settings = Settings(),
     ) -> None:
         """Make the certificates; nothing listens yet. ``clock``: the time of clients."""
-        self._server, self._gate, self._settings = server, gate, settings
+        self._server, self._settings = server, settings
         self._clock = clock or SystemClock()
         self.token = settings.token or secrets.token_urlsafe(24)
         names = (settings.host, *settings.names)
         self._certificates: Certificates = certificates.make(names, self._clock.now().wall)
         self.port = settings.port
-        self._catalog = Catalog(server)
-        self._verbs = Verbs(server, server.store.wall)
+        self._front = Front(server, gate)
         self._runner: web.AppRunner | None = None
         self._bookmarks: asyncio.Task[None] | None = None
 
@@ -191,13 +182,7 @@ class HttpFace:
         if parts[0] in HEALTH:
             return web.Response(text="ok")
         self._authenticate(request)
-        if parts[0] not in {"api", "apis"}:
-            raise status.no_such_page()
-        target = target_of(self._catalog, parts)
-        is_watch = flag(request.query, "watch")
-        fields = request.query.get("fieldSelector", "")
-        await self._gate(asked_of(target, request.method, is_watch=is_watch, fields=fields))
-        return await self._verbs.answer(request, target)
+        return await self._front.answer(request, parts, _user(request))
 
     def _authenticate(self, request: web.Request) -> None:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -208,6 +193,15 @@ class HttpFace:
         elif not scheme and _peer(request):
             return
         raise status.failure(401, "Unauthorized", "Unauthorized")
+
+
+def _user(request: web.Request) -> User:
+    """Whom the client wants to be: the administrator, or whom that one impersonates."""
+    name = request.headers.get("Impersonate-User", "")
+    if not name:
+        return User(certificates.ADMIN)
+    groups = request.headers.getall("Impersonate-Group", [])
+    return User(name, (*groups, "system:authenticated"))
 
 
 def _peer(request: web.Request) -> Any:

@@ -1,29 +1,95 @@
 """Which columns does a kind have, and what stands in them? What ``kubectl get`` prints.
 
+Built-in kinds have their own; a custom kind has those of its definition.
+
 Must not: know about Accept headers.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from unmoor.model.base import JSON
+from unmoor.sim.http import columns, jsonpath, pod_columns, workload_columns
+from unmoor.sim.http.ages import since
 from unmoor.sim.http.catalog import Served
+from unmoor.sim.http.columns import NAME, Column, Layout, name_of
+
+_LAYOUTS: dict[str, Layout] = {
+    **columns.LAYOUTS,
+    **workload_columns.LAYOUTS,
+    "Pod": pod_columns.LAYOUT,
+}
+_AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
-def head(_: Served, version: str, meta: JSON) -> JSON:
+def head(served: Served, version: str, meta: JSON) -> JSON:
     """A table without rows."""
-    name = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": meta,
-        "columnDefinitions": [name],
+        "columnDefinitions": [column.to_json() for column in _layout(served).columns],
         "rows": [],
     }
 
 
-def cells(_: Served, obj: JSON, __: datetime) -> list[Any]:
+def cells(served: Served, obj: JSON, now: datetime) -> list[Any]:
     """The cells of one object's row."""
-    return [obj["metadata"].get("name", "")]
+    try:
+        return _layout(served).cells(obj, now)
+    except (AttributeError, TypeError, ValueError):
+        # Somewhere is something else than the kind has there; what is shown is what can be.
+        empty: list[Any] = [None] * len(_layout(served).columns)
+        return [
+            name_of(obj) if column.format == "name" else cell
+            for column, cell in zip(_layout(served).columns, empty, strict=True)
+        ]
+
+
+def _layout(served: Served) -> Layout:
+    if served.definition is not None:
+        return _custom(served)
+    return _LAYOUTS.get(served.kind, columns.PLAIN)
+
+
+def _custom(served: Served) -> Layout:
+    assert served.definition is not None
+    versions: list[JSON] = served.definition["versions"]
+    given = next(
+        (one.get("additionalPrinterColumns") for one in versions if one["name"] == served.version),
+        None,
+    ) or [_AGE]
+    shown = tuple(
+        Column(one["name"], one["type"], one.get("format", ""), one.get("priority", 0))
+        for one in given
+    )
+    return Layout((NAME, *shown), partial(_custom_cells, given))
+
+
+def _custom_cells(given: list[JSON], obj: JSON, now: datetime) -> list[Any]:
+    found: list[Any] = [name_of(obj)]
+    for one in given:
+        values = jsonpath.find(one["jsonPath"], obj)
+        found.append(_shown(one["type"], values, now) if values else None)
+    return found
+
+
+def _shown(kind: str, values: list[Any], now: datetime) -> Any:
+    """A cell, empty when what is found is not of the column's type."""
+    value = values[0]
+    match kind:
+        case "date":
+            return since(value, now) if isinstance(value, str) else None
+        case "integer":
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return int(value) if is_number else None
+        case "number":
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            return float(value) if is_number else None
+        case "boolean":
+            return value if isinstance(value, bool) else None
+        case _:
+            return value if isinstance(value, str) else str(value)

@@ -5,13 +5,11 @@ Must not: know about sockets, or refuse what the server would take.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-
 from aiohttp import web
 
 from unmoor.model.base import JSON
 from unmoor.model.selector import SelectorError
+from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import status
 from unmoor.sim.apiserver.server import Listing, Server
 from unmoor.sim.http import answers, bodies, events, parameters, watching
@@ -26,9 +24,9 @@ _POSTED = ("eviction", "binding")
 class Verbs:
     """Every method on objects and collections."""
 
-    def __init__(self, server: Server, wall: Callable[[], datetime]) -> None:
+    def __init__(self, server: Server) -> None:
         """Answer for this server."""
-        self._server, self._wall = server, wall
+        self._server, self._wall = server, server.store.wall
 
     async def answer(self, request: web.Request, target: Target) -> web.StreamResponse:
         """One request; raises ApiError for a refusal."""
@@ -95,7 +93,7 @@ class Verbs:
         how = bodies.patch_type(request) if request.method == "PATCH" else None
         raw = await bodies.read(request)
         if how is not None:
-            body = bodies.decoded(raw, bodies.media_type(request))
+            body = bodies.decoded_patch(raw, bodies.media_type(request))
             if target.served.is_view and isinstance(body, dict):
                 body = events.stored(body)
             found = self._server.patch(
@@ -106,7 +104,9 @@ class Verbs:
                 dry_run=options.dry_run,
             )
             return answers.response(self._shaper(target, form).one(found), form=form)
-        body = bodies.decoded_object(raw, bodies.media_type(request))
+        body = bodies.decoded_object(raw, bodies.media_type(request), target.served.kind)
+        if target.served.rules.is_custom and not body.get("kind"):
+            raise _kindless(target.served.kind, raw)
         if target.served.is_view:
             body = events.stored(body)
         if request.method == "PUT":
@@ -149,3 +149,11 @@ class Verbs:
         listed = self._list_options(request, target)
         items = self._server.delete_collection(target.served.resource, listed.query, options)
         return answers.response(shaper.page(Listing(items, self._server.version)), form=form)
+
+
+def _kindless(kind: str, raw: bytes) -> ApiError:
+    shown = raw[:256].decode(errors="replace")
+    text = f"Object 'Kind' is missing in '{shown}'"
+    return status.bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {text}"
+    )

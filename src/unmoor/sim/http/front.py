@@ -1,0 +1,106 @@
+"""Which part answers a path? Discovery, schemas, reviews, or the verbs on objects.
+
+Must not: know about certificates or tokens; whoever comes here has been let in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from unmoor.runtime.ports import ApiError
+from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.server import Server
+from unmoor.sim.http import answers, bodies, refusals, reviews
+from unmoor.sim.http.catalog import Catalog
+from unmoor.sim.http.discovery import Discovery
+from unmoor.sim.http.openapi import OpenApi
+from unmoor.sim.http.parameters import flag
+from unmoor.sim.http.reviews import Review, User
+from unmoor.sim.http.target import Asked, Target, asked_of, target_of
+from unmoor.sim.http.verbs import Verbs
+
+Gate = Callable[[Asked], Awaitable[None]]
+_OPENAPI = ["openapi", "v3"]
+
+
+async def open_gate(_: Asked) -> None:
+    """Let everything pass."""
+
+
+class Front:
+    """All paths of one server. ``gate`` is asked before each request about objects."""
+
+    def __init__(self, server: Server, gate: Gate) -> None:
+        """Answer for this server."""
+        self._server, self._gate = server, gate
+        self._catalog = Catalog(server)
+        self._discovery = Discovery(self._catalog)
+        self._openapi = OpenApi(self._catalog)
+        self._verbs = Verbs(server)
+
+    async def answer(
+        self, request: web.Request, parts: list[str], user: User
+    ) -> web.StreamResponse:
+        """One request, its path taken apart; raises ApiError for a refusal."""
+        if parts == [""]:
+            return self._read_only(request, {"paths": self._paths()})
+        if parts[:2] == _OPENAPI:
+            return self._schemas(request, parts[2:])
+        found = self._discovery.answer(parts, request.headers.get("Accept", ""))
+        if found is not None:
+            document, media = found
+            return self._read_only(request, document, media)
+        review = reviews.find(parts)
+        if review is not None:
+            return await self._review(request, review, user)
+        target = self._target(parts)
+        shut = refusals.door(target)
+        if shut is not None:
+            raise shut
+        is_watch = flag(request.query, "watch")
+        fields = request.query.get("fieldSelector", "")
+        await self._gate(asked_of(target, request.method, is_watch=is_watch, fields=fields))
+        return await self._verbs.answer(request, target)
+
+    def _target(self, parts: list[str]) -> Target:
+        if parts[0] not in {"api", "apis"}:
+            raise status.no_such_page()
+        try:
+            return target_of(self._catalog, parts)
+        except ApiError:
+            expected = refusals.group(parts)
+            if expected is not None:
+                raise expected from None
+            raise
+
+    def _paths(self) -> list[str]:
+        found = ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
+        for group, versions in self._discovery.group_versions().items():
+            found += [f"/apis/{group}"] if group else []
+            found += [f"/apis/{group}/{one}" if group else f"/api/{one}" for one in versions]
+        return sorted(found)
+
+    def _read_only(
+        self, request: web.Request, document: object, media: str = answers.JSON_TYPE
+    ) -> web.Response:
+        if request.method != "GET":
+            raise status.not_allowed()
+        return web.Response(body=answers.encoded(document), headers={"Content-Type": media})
+
+    def _schemas(self, request: web.Request, rest: list[str]) -> web.Response:
+        if not rest:
+            return self._read_only(request, self._openapi.index())
+        if request.method != "GET":
+            raise status.not_allowed()
+        body = self._openapi.document("/".join(rest))
+        return web.Response(body=body, headers={"Content-Type": answers.JSON_TYPE})
+
+    async def _review(self, request: web.Request, review: Review, user: User) -> web.Response:
+        if request.method != "POST":
+            raise status.not_allowed()
+        raw = await bodies.read(request)
+        body = bodies.decoded_object(raw, bodies.media_type(request), review.kind)
+        answer = reviews.answered(review, body, user, self._server.store.now())
+        return answers.response(answer, code=201)
