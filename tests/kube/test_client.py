@@ -293,3 +293,36 @@ async def test_a_client_is_usable_again_after_close() -> None:
         await api.close()
 
     assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "a/b", "../../../api/v1/nodes/b", "a%2fb", "a\n", "a\udcff", "a" * 70_000],
+    ids=lambda name: ascii(name[:30]),
+)
+async def test_no_name_leads_anywhere_else(name: str) -> None:
+    """Names come from annotations and provider ids, so anybody may have written them."""
+    async with Server() as server, server.api() as api:
+        for call in (
+            api.get(MACHINES.ref(name)),
+            api.delete(MACHINES.ref(name)),
+            api.patch(MACHINES.ref(name), {}),
+            api.replace(MACHINES.ref(name), {}),
+            api.create(PODS.ref(name, "shop"), {}, subresource="eviction"),
+        ):
+            with pytest.raises(ApiError, match="404 NotFound") as caught:
+                await call
+            assert len(str(caught.value)) < 300
+
+        if name:
+            with pytest.raises(ApiError, match="404 NotFound"):
+                await api.list(PODS, Query(namespace=name))
+
+    assert server.seen == []
+
+
+async def test_odd_letters_of_a_name_stay_in_the_path() -> None:
+    async with Server(says(200, node("a"))) as server, server.api() as api:
+        await api.get(NODES.ref("a?b=c#d e"))
+
+    assert (server.seen[0].path, server.seen[0].query) == ("/api/v1/nodes/a?b=c#d e", {})

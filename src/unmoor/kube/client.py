@@ -28,7 +28,15 @@ from unmoor.kube.answer import error_of, error_of_status
 from unmoor.kube.auth import AuthError, credentials
 from unmoor.kube.codec import Malformed, ServerSaid, codec_of, decode_object
 from unmoor.kube.lines import Lines, LineTooLong
-from unmoor.kube.request import PATCH_TYPES, Request, delete_options, path, selection, writing
+from unmoor.kube.request import (
+    PATCH_TYPES,
+    Request,
+    collection,
+    delete_options,
+    path,
+    selection,
+    writing,
+)
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS, Resource
 from unmoor.runtime.bucket import TokenBucket
@@ -119,7 +127,9 @@ class KubeApi:
             parameters["limit"] = str(limit)
         if after:
             parameters["continue"] = after
-        request = Request(method="GET", path=resource.path(query.namespace), query=parameters)
+        request = Request(
+            method="GET", path=collection(resource, query.namespace), query=parameters
+        )
         body = await self._send(request)
         try:
             return codec_of(resource).page(body)
@@ -137,7 +147,9 @@ class KubeApi:
             "resourceVersion": since,
             "timeoutSeconds": str(max(int(watch_s), 1)),
         }
-        request = Request(method="GET", path=resource.path(query.namespace), query=parameters)
+        request = Request(
+            method="GET", path=collection(resource, query.namespace), query=parameters
+        )
         codec = codec_of(resource)
         total_s = watch_s + self._settings.watch_grace_s
         try:
@@ -162,12 +174,13 @@ class KubeApi:
         self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
     ) -> JSON:
         """POST a new object, or to a subresource of an existing one."""
-        resource = KINDS[ref.kind]
-        name = ref.name if subresource else ""
+        where = (
+            path(ref, subresource) if subresource else collection(KINDS[ref.kind], ref.namespace)
+        )
         return await self._json(
             Request(
                 method="POST",
-                path=resource.path(ref.namespace, name, subresource),
+                path=where,
                 query=writing(dry_run=dry_run),
                 body=msgspec.json.encode(body),
             )

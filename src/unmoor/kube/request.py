@@ -5,14 +5,20 @@ Must not: send anything.
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import quote
+
 import msgspec
 
 from unmoor.model.base import JSON, Ref
-from unmoor.model.kinds import KINDS
-from unmoor.runtime.ports import DeleteOptions, PatchType, Query
+from unmoor.model.kinds import KINDS, Resource
+from unmoor.model.validation import cut
+from unmoor.runtime.ports import ApiError, DeleteOptions, PatchType, Query
 
 FIELD_MANAGER = "unmoor"
 """Our name in ``managedFields``."""
+
+NAME_CHARS_MAX = 253
 
 PATCH_TYPES: dict[PatchType, str] = {
     "merge": "application/merge-patch+json",
@@ -37,8 +43,27 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def path(ref: Ref, subresource: str = "") -> str:
-    """The path of an object or of one of its subresources."""
-    return KINDS[ref.kind].path(ref.namespace, ref.name, subresource)
+    """The path of an object or of one of its subresources. Raises ApiError."""
+    if not ref.name:  # or the whole collection would be meant
+        raise ApiError(404, "NotFound", f"a {ref.kind.lower()} without a name cannot exist")
+    return KINDS[ref.kind].path(_segment(ref.namespace), _segment(ref.name), subresource)
+
+
+def collection(resource: Resource[Any], namespace: str) -> str:
+    """The path of all objects of a kind, in one namespace or everywhere. Raises ApiError."""
+    return resource.path(_segment(namespace))
+
+
+def _segment(name: str) -> str:
+    """A name as a part of a path, where it must not become more than one part.
+
+    Names come from annotations, provider ids and command lines. What the API's own rule for names
+    in paths refuses cannot exist, so the server need not be asked.
+    """
+    is_sane = name.isprintable() and len(name) <= NAME_CHARS_MAX
+    if not is_sane or name in {".", ".."} or "/" in name or "%" in name:
+        raise ApiError(404, "NotFound", f"{cut(repr(name))} is no name that an object can have")
+    return quote(name, safe="")
 
 
 def selection(query: Query) -> dict[str, str]:
