@@ -150,6 +150,11 @@ BOMB = "a0: &a0 [x]\n" + "".join(
             id="too-many-digits",
         ),
         pytest.param(
+            "{apiVersion: sim.unmoor.dev/v1alpha1, kind: Instance, metadata: {name: a}, spec: 3}",
+            "spec is 3: write an object",
+            id="not-an-object",
+        ),
+        pytest.param(
             f"{POD}}}\nspec: {{containers: [], terminationGracePeriodSeconds: 1.0e+30}}",
             "spec.terminationGracePeriodSeconds is 1e+30: write a number from",
             id="too-large-with-a-dot",

@@ -91,14 +91,14 @@ def _resolved(schema: JSON) -> tuple[JSON, str]:
 
 def _check(schema: JSON, value: Any, where: str) -> Iterator[str]:
     schema, name = _resolved(schema)
-    if schema.get(PRESERVE):
-        return
     wanted = [one["type"] for key in ("oneOf", "anyOf") for one in schema.get(key, ())]
     wanted = wanted or ([schema["type"]] if "type" in schema else [])
     if wanted and not any(_fits(one, value) for one in wanted):
         yield f"{where} is {_shown(value)}: write {_article(wanted)}"
     elif name == QUANTITY and not quantity.is_quantity(value):
         yield f"{where} is {_shown(value)}: write a quantity, as in 500m or 2Gi"
+    elif schema.get(PRESERVE):
+        return
     elif isinstance(value, dict):
         yield from _check_object(schema, value, where)
     elif isinstance(value, list):
