@@ -12,6 +12,8 @@ from unmoor.model.base import JSON, Ref
 
 CLUSTER = "rehearsal"
 """The cluster's name in every scenario: whose machines are ours."""
+DRIVER = "csi.scenario.unmoor.dev"
+"""A storage driver that does not exist: scenarios attach and detach for it."""
 FIELD = "scenario.unmoor.dev/name"
 """A label that keeps the pods of a scenario on the nodes of that scenario."""
 
@@ -141,6 +143,35 @@ def pod(
         body["metadata"]["ownerReferences"] = list(owners)
     body["spec"] = template["spec"]
     return ref, body
+
+
+def claimed_volume(name: str, *, namespace: str, node: str) -> tuple[tuple[Ref, JSON], ...]:
+    """A volume that one node may mount at a time, its claim, and its attachment to a node."""
+    size, modes = {"storage": "1Gi"}, ["ReadWriteOnce"]
+    driver = {"driver": DRIVER, "volumeHandle": name}
+    claim = {"volumeName": name, "storageClassName": "", "accessModes": modes}
+    return (
+        _object(
+            kinds.VOLUMES,
+            name,
+            spec={"capacity": size, "accessModes": modes, "csi": driver},
+        ),
+        _object(
+            kinds.CLAIMS,
+            name,
+            namespace=namespace,
+            spec={**claim, "resources": {"requests": size}},
+        ),
+        _object(
+            kinds.ATTACHMENTS,
+            name,
+            spec={
+                "attacher": DRIVER,
+                "nodeName": node,
+                "source": {"persistentVolumeName": name},
+            },
+        ),
+    )
 
 
 def namespace(name: str) -> tuple[Ref, JSON]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from tests.scenarios import objects
+from tests.scenarios import objects, volumes
 from tests.scenarios.stage import Stage
 from unmoor.model import kinds, names
 from unmoor.model.base import Ref
@@ -378,6 +378,10 @@ async def server_restarts_in_the_middle(stage: Stage) -> None:
     await stage.ready(field, "web", 4)
     await stage.eventually("its instance went", lambda: _no_instance(stage, "outage-1"))
     assert len(await stage.instances("outage-2")) == 1
+
+
+scenario(volumes.volume_detached)
+scenario(volumes.volume_never_detached)
 
 
 async def _no_instance(stage: Stage, *machines: str) -> bool:

@@ -10,7 +10,7 @@ SETTINGS = {
     "cadence__terminateAgain": "1s",
     "cadence__admittedWait": "2s",
     "cadence__drainCutOff": "4s",
-    "cadence__detachLimit": "4s",
+    "cadence__detachLimit": "6s",
     "cadence__stuckTerminating": "2s",
     "cadence__machineGc": "2s",
     "cadence__machineGcGrace": "1s",

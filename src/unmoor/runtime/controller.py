@@ -38,6 +38,7 @@ WATCHED: tuple[Resource[Any], ...] = (
     kinds.STATEFUL_SETS,
     kinds.JOBS,
     kinds.ATTACHMENTS,
+    kinds.CLAIMS,
     kinds.LEASES,
 )
 """What the controller follows. Everything else it needs, it asks for."""
