@@ -132,7 +132,7 @@ def unit_of(setting: Setting) -> str:
 def reasons_lines() -> Iterator[str]:
     """Why something is refused, waited for or done. The list is closed. Every verdict has one;
     events, metrics, log lines and reports are renderings of verdicts. In the words, `{x}`
-    stands for a value. A reason that no module gives yet belongs to a method not yet built.
+    stands for a value.
     """
     for title, rows in reasons.sections():
         yield ""

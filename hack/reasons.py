@@ -15,14 +15,6 @@ from unmoor.policy.verdict import Reason
 
 SRC = Path(__file__).resolve().parents[1] / "src/unmoor"
 DECIDING = ("policy", "lifecycle")
-MADE_OF_DATA = {
-    "COMMAND_RUNNING": "a command is under way: its name, and what it waits for",
-    "SETTLING_GIVEN_UP": "moved pods that are no longer waited for: which, and why",
-    "PROVISIONER_INVALID": "field, value and remedy",
-    "SETTINGS_INVALID": "key, value and remedy",
-    "INCONSISTENT": "what the node has, and what its machine promised",
-}
-"""Reasons whose words stand nowhere in one piece."""
 
 
 class Row(NamedTuple):
@@ -40,8 +32,12 @@ def sections() -> Iterator[tuple[str, list[Row]]]:
     for line in text.partition("class Reason(StrEnum):")[2].partition("\nclass ")[0].splitlines():
         member = re.fullmatch(r"    ([A-Z_]+) = .+", line)
         heading = re.fullmatch(r"    # (.+?)(?: \([^)]*\))?\.?", line)
+        meaning = re.fullmatch(r'    """(.)(.*)\."""', line)
         if member:
             rows.append(row_of(member[1]))
+        elif meaning and rows:
+            # The words stand nowhere in one piece, so their meaning stands below the reason.
+            rows[-1] = rows[-1]._replace(words=(meaning[1].lower() + meaning[2],))
         elif heading:
             if rows:
                 yield title, rows
@@ -51,7 +47,7 @@ def sections() -> Iterator[tuple[str, list[Row]]]:
 
 def row_of(name: str) -> Row:
     here = sayings().get(name, [])
-    words = [MADE_OF_DATA[name]] if name in MADE_OF_DATA else [words for _, words in here if words]
+    words = [words for _, words in here if words]
     modules = sorted({module for module, _ in here})
     return Row(Reason[name].value, tuple(dict.fromkeys(words)), tuple(modules))
 

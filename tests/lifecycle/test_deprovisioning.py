@@ -155,6 +155,17 @@ def test_r27_a_cordon_of_a_person_is_never_removed() -> None:
     assert (left.is_cordoned, left.disruption) == (True, "")
 
 
+@pytest.mark.parametrize(
+    ("names_of_nodes", "summary"),
+    [("a", "a"), ("ab", "a, b"), ("abc", "a, b and 1 more"), ("abcde", "a, b and 3 more")],
+)
+def test_a_command_sums_its_nodes_up(names_of_nodes: str, summary: str) -> None:
+    world = empties(names_of_nodes)
+    world.settle(DEPROVISIONING)
+
+    assert command(world).spec.summary == summary
+
+
 def test_a_persons_uncordon_cancels_and_is_respected() -> None:
     world = empties("ab")
     world.settle(DEPROVISIONING)
@@ -170,39 +181,6 @@ def test_a_persons_uncordon_cancels_and_is_respected() -> None:
 
     world.run(*EVERYTHING, for_s=900, tick_s=5)
     assert world.names("Node") == []
-
-
-def test_r27_a_cordon_that_a_person_set_after_taking_ours_away_stays() -> None:
-    world = empties("ab")
-    world.settle(DEPROVISIONING)
-    world.change(world.view.node("a"), spec__unschedulable=False)
-    assert Reason.CANCELLED_BY_UNCORDON in reasons(world)  # and written down
-
-    world.change(world.view.node("a"), spec__unschedulable=True)
-    world.run(DEPROVISIONING, for_s=3)
-    left = world.view.node("a")
-
-    assert left is not None
-    assert (left.is_cordoned, left.disruption, left.is_cordoned_by_us) == (True, "", False)
-    assert names.CORDONED not in left.metadata.annotations
-
-
-@pytest.mark.parametrize(
-    ("claim", "given", "is_ours"),
-    [
-        ("emptiness-1", {"disruption": "emptiness-1"}, True),
-        ("emptiness-1", {"is_cordoned": True}, False),
-        ("emptiness-1", {"is_cordoned": True, "disruption": "emptiness-2"}, False),
-        ("termination", {"is_cordoned": True, "deleted_at": builders.NOW}, True),
-        ("termination", {"deleted_at": builders.NOW}, False),
-        ("drain", {"is_cordoned": True}, False),
-        ("", {"is_cordoned": True}, False),
-    ],
-)
-def test_r27_whose_cordon_it_is(claim: str, given: Any, *, is_ours: bool) -> None:
-    marks = {names.CORDONED: claim} if claim else {}
-
-    assert node(**given, annotations=marks).is_cordoned_by_us is is_ours
 
 
 def test_a_persons_deletion_is_respected() -> None:

@@ -3,6 +3,7 @@
 import ast
 import tomllib
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from tests.tidy import markdown, rules, tree
 from tests.tidy.rules import Measure
 from tests.tidy.tree import Source
+from unmoor.model.disruption import DisruptionPhase
+from unmoor.policy.verdict import Reason
 
 EXCEPTIONS = tomllib.loads(Path(__file__).with_name("exceptions.toml").read_text())
 
@@ -78,6 +81,20 @@ def test_every_module_opens_with_what_it_answers() -> None:
     ]
 
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("home", "values"),
+    [("policy/verdict.py", Reason), ("model/disruption.py", DisruptionPhase)],
+)
+def test_every_word_of_a_closed_list_is_used(home: str, values: type[StrEnum]) -> None:
+    text = "\n".join(
+        source.text
+        for source in tree.sources()
+        if source.path.startswith("src/") and not source.path.endswith(home)
+    )
+
+    assert [one.name for one in values if f"{values.__name__}.{one.name}" not in text] == []
 
 
 def test_nothing_is_mocked() -> None:

@@ -89,7 +89,7 @@ class Draining:
         self._store = Store()
         self._story = Story()
         self._blockers: dict[str, str] = {}
-        self._notes: dict[tuple[Ref, Reason], str] = {}
+        self._notes: dict[tuple[Ref, Reason | None], str] = {}
         self._end: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     async def run(self, *, deadline_s: float | None, timeout_s: float | None) -> Drained:
@@ -143,7 +143,7 @@ class Draining:
         return Reconciler(name="drain", step=drain.by_person(deadline), wakes=wakes)
 
     def _report(self, resource: Resource[Any], problem: str) -> None:
-        about = (Ref(resource.kind, ""), Reason.WAITING)
+        about = (Ref(resource.kind, ""), None)
         if self._notes.get(about) != problem:
             self._notes[about] = problem
             self._tell("note", f"{resource.plural} cannot be followed: {problem}")

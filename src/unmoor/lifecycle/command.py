@@ -131,7 +131,7 @@ def phase_of(view: View, command: Disruption, memory: Memory, moment: Moment) ->
             return _while_deleting(view, command)
         case DisruptionPhase.SETTLING:
             return _while_settling(view, command, moment)
-        case DisruptionPhase.SUCCEEDED | DisruptionPhase.FAILED | DisruptionPhase.CANCELLED:
+        case DisruptionPhase.SUCCEEDED | DisruptionPhase.CANCELLED:
             return Ended()
         case never:
             assert_never(never)

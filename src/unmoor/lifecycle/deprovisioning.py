@@ -28,6 +28,8 @@ from unmoor.policy.command import Command, Proposal
 TOLD_MAX = 100
 """So many refusals become events in one pass; the rest wait for the next."""
 HASH_CHARS = 10
+NAMED_NODES_MAX = 2
+"""So many nodes are named in a command's summary; the rest are counted."""
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -89,6 +91,7 @@ def _create(view: View, command: Command) -> Create:
     spec = DisruptionSpec(
         method=command.method,
         reason=command.reason,
+        summary=summary_of(tuple(node.name for node in command.nodes)),
         nodes=command.nodes,
         moved=command.moved,
     )
@@ -105,6 +108,13 @@ def _create(view: View, command: Command) -> Create:
         why=command.reason,
         facts=(Fact("deprovisioning_actions_performed", labels),),
     )
+
+
+def summary_of(nodes: tuple[str, ...]) -> str:
+    """Name the nodes as a table cell: ``kubectl`` shows only the first item of a list."""
+    more = len(nodes) - NAMED_NODES_MAX
+    named = ", ".join(nodes[:NAMED_NODES_MAX])
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def name_of(view: View, command: Command) -> str:

@@ -334,6 +334,7 @@ def disruption() -> JSON:
         "What was decided. Never edited afterwards.",
         method=_string("Which way of deprovisioning: expiration, drift, emptiness and so on."),
         reason=_string("Why, in a word."),
+        summary=_string("The nodes that go, for a person: some by name, the rest counted."),
         nodes=_list(node, "The nodes that go, by identity."),
         moved=_list(owner, "Who owns the pods that move, and how many of them were ready."),
         createdBy=_string("The controller or the person who decided."),
@@ -354,7 +355,7 @@ def disruption() -> JSON:
         columns=[
             _column("Method", ".spec.method"),
             _column("Phase", ".status.phase"),
-            _column("Nodes", ".spec.nodes[*].name"),
+            _column("Nodes", ".spec.summary"),
             _column("Age", ".metadata.creationTimestamp", kind="date"),
             _column("Message", ".status.message"),
             _column("Reason", ".spec.reason", wide=True),

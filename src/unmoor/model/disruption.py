@@ -16,7 +16,7 @@ from unmoor.model.base import Object, Struct
 
 
 class DisruptionPhase(StrEnum):
-    """How far a command has come. The last three are final."""
+    """How far a command has come. The last two are final."""
 
     PENDING = "Pending"
     """Written down, nothing touched that is not also marked with its name."""
@@ -25,13 +25,12 @@ class DisruptionPhase(StrEnum):
     SETTLING = "Settling"
     """The nodes are gone; their pods are not all ready elsewhere yet (R3)."""
     SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
     CANCELLED = "Cancelled"
 
     @property
     def is_final(self) -> bool:
         """Nothing further happens."""
-        return self in {self.SUCCEEDED, self.FAILED, self.CANCELLED}
+        return self in {self.SUCCEEDED, self.CANCELLED}
 
 
 class DisruptedNode(Struct):
@@ -54,10 +53,11 @@ class MovedOwner(Struct):
 
 
 class DisruptionSpec(Struct):
-    """What was decided. Never edited afterwards."""
+    """What was decided. Never edited afterwards. ``summary``: the nodes, for a person."""
 
     method: str = ""
     reason: str = ""
+    summary: str = ""
     nodes: tuple[DisruptedNode, ...] = ()
     moved: tuple[MovedOwner, ...] = ()
 

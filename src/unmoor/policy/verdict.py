@@ -32,7 +32,11 @@ class Method(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why something is refused, waited for or done. Closed: every value is used and tested."""
+    """Why something is refused, waited for or done. Closed: every value is used and tested.
+
+    What is said with a reason stands where a verdict is made; below it only where those words are
+    put together from pieces.
+    """
 
     # A node is no candidate (spec 2.2).
     NOT_OURS = "not-ours"
@@ -43,8 +47,8 @@ class Reason(StrEnum):
     LABEL_MISSING = "label-missing"
     PROVISIONER_MISSING = "provisioner-missing"
     PROVISIONER_INVALID = "provisioner-invalid"
+    """Field, value and remedy."""
     NOMINATED = "nominated"
-    MARKED_BY_ANOTHER = "marked-by-another"
     # Emptiness (001:53).
     NOT_CONFIGURED = "not-configured"
     NOT_EMPTY = "not-empty"
@@ -52,8 +56,10 @@ class Reason(StrEnum):
     EMPTY_FOR_TTL = "empty-for-ttl"
     # A command that waits or ends (001:18-24).
     COMMAND_RUNNING = "command-running"
+    """A command is under way: its name, and what it waits for."""
     PODS_SETTLING = "pods-settling"
     SETTLING_GIVEN_UP = "settling-given-up"
+    """Moved pods that are no longer waited for: which, and why."""
     CANCELLED_BY_UNCORDON = "cancelled-by-uncordon"
     ROLLED_BACK = "rolled-back"
     # A drain waits (001:26-32).
@@ -79,8 +85,9 @@ class Reason(StrEnum):
     NO_MACHINE = "no-machine"
     NODES_LEFT = "nodes-left"
     INCONSISTENT = "inconsistent"
-    WAITING = "waiting"
+    """What the node has, and what its machine promised."""
     SETTINGS_INVALID = "settings-invalid"
+    """Key, value and remedy."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

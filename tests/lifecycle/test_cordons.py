@@ -1,0 +1,47 @@
+"""Whose cordon is it? Only one that came with what is under way is ours to take back (R27)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.builders import node
+from tests.lifecycle.rows import DEPROVISIONING
+from tests.lifecycle.test_deprovisioning import empties, reasons
+from unmoor.model import names
+from unmoor.policy.verdict import Reason
+
+
+def test_r27_a_cordon_that_a_person_set_after_taking_ours_away_stays() -> None:
+    world = empties("ab")
+    world.settle(DEPROVISIONING)
+    world.change(world.view.node("a"), spec__unschedulable=False)
+    assert Reason.CANCELLED_BY_UNCORDON in reasons(world)  # and written down
+
+    world.change(world.view.node("a"), spec__unschedulable=True)
+    world.run(DEPROVISIONING, for_s=3)
+    left = world.view.node("a")
+
+    assert left is not None
+    assert (left.is_cordoned, left.disruption, left.is_cordoned_by_us) == (True, "", False)
+    assert names.CORDONED not in left.metadata.annotations
+
+
+@pytest.mark.parametrize(
+    ("claim", "given", "is_ours"),
+    [
+        ("emptiness-1", {"disruption": "emptiness-1"}, True),
+        ("emptiness-1", {"is_cordoned": True}, False),
+        ("emptiness-1", {"is_cordoned": True, "disruption": "emptiness-2"}, False),
+        ("termination", {"is_cordoned": True, "deleted_at": builders.NOW}, True),
+        ("termination", {"deleted_at": builders.NOW}, False),
+        ("drain", {"is_cordoned": True}, False),
+        ("", {"is_cordoned": True}, False),
+    ],
+)
+def test_r27_whose_cordon_it_is(claim: str, given: Any, *, is_ours: bool) -> None:
+    marks = {names.CORDONED: claim} if claim else {}
+
+    assert node(**given, annotations=marks).is_cordoned_by_us is is_ours
