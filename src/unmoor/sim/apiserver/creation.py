@@ -5,7 +5,8 @@ Must not: know any subresource.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from unmoor.model.base import JSON
 from unmoor.model.kinds import Resource
@@ -26,8 +27,18 @@ _NOT_FROM_CLIENTS = (
 _MAY_BE_EMPTY = ("labels", "annotations", "finalizers", "ownerReferences", "generateName")
 
 
+Own: TypeAlias = Callable[[JSON, JSON], list[JSON]]
+"""The managedFields of a new object, from what was asked for and what has become of it."""
+
+
 def create(
-    store: Store, table: Table, namespace: str, body: JSON, *, dry_run: bool = False
+    store: Store,
+    table: Table,
+    namespace: str,
+    body: JSON,
+    *,
+    dry_run: bool = False,
+    own: Own | None = None,
 ) -> JSON:
     """Store a new object and return it as stored."""
     resource = table.resource
@@ -58,6 +69,8 @@ def create(
     key = (namespace, name)
     if key in table.objects:
         raise status.already_exists(resource, name)
+    if own is not None and (entries := own(body, obj)):
+        meta["managedFields"] = entries
     return obj if dry_run else store.put(table, key, obj)
 
 

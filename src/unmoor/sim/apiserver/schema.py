@@ -24,17 +24,17 @@ _SERVER_FIELDS = ("apiVersion", "kind", "metadata")
 class Schema:
     """The schema of one version of one custom kind."""
 
-    __slots__ = ("_properties", "_required", "_root")
+    __slots__ = ("_properties", "_required", "root")
 
     def __init__(self, root: JSON) -> None:
         """Take ``openAPIV3Schema`` as the CRD has it."""
-        self._root = root
+        self.root = root
         self._properties: JSON = root.get("properties") or {}
         self._required: tuple[str, ...] = tuple(root.get("required") or ())
 
     def prune(self, obj: JSON) -> JSON:
         """The object without what the schema does not know; itself when nothing has to go."""
-        if self._root.get(PRESERVE):
+        if self.root.get(PRESERVE):
             return obj
         new = {}
         for name, value in obj.items():

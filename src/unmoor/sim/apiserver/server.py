@@ -9,10 +9,9 @@ Must not: act on its own. Schedulers, kubelets and controllers are actors, clien
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from random import Random
 from typing import Any, TypeAlias
 
@@ -23,18 +22,22 @@ from unmoor.model.base import JSON, Key, Ref
 from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import ALL, ApiError, DeleteOptions, PatchType, Query
 from unmoor.sim.apiserver import (
+    applying,
     creation,
     deletion,
     eviction,
-    patch,
+    ownership,
+    paging,
+    patching,
     status,
-    strategic,
     subresources,
 )
+from unmoor.sim.apiserver.forms import Form
 from unmoor.sim.apiserver.rules import DEFAULT_KINDS
 from unmoor.sim.apiserver.schema import schemas_of
 from unmoor.sim.apiserver.selection import Selection
 from unmoor.sim.apiserver.storage import Observer, Store, Table
+from unmoor.sim.apiserver.terms import EASY, PLAIN, Manners, Terms
 from unmoor.sim.apiserver.update import Write
 from unmoor.sim.apiserver.watch import Watch
 
@@ -69,8 +72,11 @@ class Server:
         clock: Callable[[], datetime],
         seed: int = 0,
         resources: Iterable[Resource[Any]] = DEFAULT_KINDS,
+        *,
+        manners: Manners = EASY,
     ) -> None:
         """Serve these kinds; the four namespaces of every cluster are there."""
+        self.manners = manners
         self.store = Store(clock, Random(seed), resources)
         self._snapshots: dict[str, Objects] = {}
         self._lists = 0
@@ -112,7 +118,7 @@ class Server:
         """GET a collection: all of it, or a page of a snapshot that stays as it is."""
         table = self._table(resource.kind)
         if after:
-            number, version, start = _read_token(after)
+            number, version, start = paging.read_token(after)
             items = self._snapshots.get(number)
             if items is None:
                 raise status.expired(_PAGE_EXPIRED)
@@ -127,7 +133,7 @@ class Server:
             self._keep_snapshot(number, items)
         stop = start + limit
         return Listing(
-            items[start:stop], version, _write_token(number, version, stop), len(items) - stop
+            items[start:stop], version, paging.write_token(number, version, stop), len(items) - stop
         )
 
     def _select(self, table: Table, query: Query) -> Objects:
@@ -157,11 +163,19 @@ class Server:
 
     # ------------------------------------------------------------------------------------- writing
 
-    def create(self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False) -> JSON:
+    def create(
+        self,
+        ref: Ref,
+        body: JSON,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        terms: Terms = PLAIN,
+    ) -> JSON:
         """POST to a collection, or to a subresource of an existing object."""
         table = self._table(ref.kind)
         if not subresource:
-            return creation.create(self.store, table, ref.namespace, body, dry_run=dry_run)
+            return self._create(table, ref.namespace, body, terms, dry_run=dry_run)
         key = _key(table, ref)
         if table.resource.kind == "Pod" and subresource == "eviction":
             return eviction.evict(self.store, key, body, dry_run=dry_run)
@@ -169,8 +183,26 @@ class Server:
             return subresources.bind(self.store, key, body, dry_run=dry_run)
         raise status.not_allowed()
 
+    def _create(
+        self, table: Table, namespace: str, body: JSON, terms: Terms, *, dry_run: bool
+    ) -> JSON:
+        form = Form(table, terms, self.manners)
+        if form.is_held:
+            creation.hold_kind(table.resource, body)
+            body = form.hold(body)
+        own = None
+        if self.manners.tracks_managers:
+            own = partial(ownership.of_created, self.store, table, terms)
+        return creation.create(self.store, table, namespace, body, dry_run=dry_run, own=own)
+
     def replace(
-        self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
+        self,
+        ref: Ref,
+        body: JSON,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        terms: Terms = PLAIN,
     ) -> JSON:
         """PUT an object, its status, its scale, or a namespace's finalizers."""
         table = self._table(ref.kind)
@@ -178,12 +210,15 @@ class Server:
         if table.resource.kind == "Namespace" and subresource == "finalize":
             return subresources.finalize(self.store, key, body)
         if table.rules.creates_on_update and key not in table.objects and not subresource:
-            return creation.create(self.store, table, ref.namespace, body, dry_run=dry_run)
+            return self._create(table, ref.namespace, body, terms, dry_run=dry_run)
         creation.hold_kind(table.resource, body)
         write = self._write(table, key, subresource)
-        write.dry_run = dry_run
+        write.dry_run, write.terms = dry_run, terms
         if subresource == "scale":
             return subresources.write_scale(write, body)
+        form = Form(table, terms, self.manners)
+        if form.is_held:
+            body = form.hold(body)
         meta = body.get("metadata") or {}
         if table.rules.needs_version and not meta.get("resourceVersion") and not meta.get("uid"):
             raise _needs_version(table.resource, ref.name)
@@ -197,18 +232,28 @@ class Server:
         how: PatchType = "merge",
         subresource: str = "",
         dry_run: bool = False,
+        terms: Terms = PLAIN,
     ) -> JSON:
-        """PATCH an object, its status or its scale."""
+        """PATCH an object, its status or its scale; an apply creates what is not there."""
         table = self._table(ref.kind)
-        if how == "apply" or (how == "strategic" and table.rules.is_custom):
+        if how == "strategic" and table.rules.is_custom:
             raise status.unsupported_media()
+        if terms is not PLAIN or how == "apply":
+            applying.hold_terms(terms, how)
+        if how == "apply":
+            call = applying.Call(self.store, table, _key(table, ref), terms, dry_run)
+            return call.to_subresource(self._write, body, subresource)
         write = self._write(table, _key(table, ref), subresource)
         write.verb = "patch"
-        write.dry_run = dry_run
+        write.dry_run, write.terms = dry_run, terms
         if subresource == "scale":
             scale = subresources.scale_of(write.old)
-            return subresources.write_scale(write, patched(ref.kind, scale, body, how))
-        return write.apply(patched(ref.kind, write.old, body, how))
+            return subresources.write_scale(write, patching.patched(ref.kind, scale, body, how))
+        wanted = patching.patched(ref.kind, write.old, body, how)
+        form = Form(table, terms, self.manners)
+        if form.is_held and wanted is not write.old:
+            wanted = form.hold_patched(wanted, body, how)
+        return write.apply(wanted)
 
     def _write(self, table: Table, key: Key, subresource: str) -> Write:
         is_served = {"": True, "status": table.rules.has_status, "scale": table.rules.has_scale}
@@ -216,6 +261,7 @@ class Server:
             raise status.no_such_page()
         write = Write(self.store, table, key)
         write.subresource = "" if subresource == "scale" else subresource
+        write.door = subresource
         return write
 
     def delete(self, ref: Ref, options: DeleteOptions = _NO_OPTIONS) -> JSON:
@@ -267,33 +313,6 @@ class Server:
         return table
 
 
-def patched(kind: str, old: JSON, body: Any, how: PatchType) -> JSON:
-    """The object under a patch; raises what the server says to one that does not fit."""
-    if how == "json":
-        if not isinstance(body, list):
-            raise _undecodable("object", "[]handlers.jsonPatchOp")
-        try:
-            found = patch.apply(old, body)
-        except patch.PatchError as error:
-            raise status.patch_does_not_apply() from error
-        if not isinstance(found, dict):
-            raise status.patch_does_not_apply()
-        return found
-    if not isinstance(body, dict):
-        raise _undecodable("array", "map[string]interface {}")
-    if how == "merge":
-        return patch.merge(old, body)
-    try:
-        return strategic.merge(kind, old, body)
-    except strategic.StrategicError as error:
-        raise status.failure(500, "", str(error)) from error
-
-
-def _undecodable(found: str, wanted: str) -> ApiError:
-    text = f"json: cannot unmarshal {found} into Go value of type {wanted}"
-    return status.bad_request(f"error decoding patch: {text}")
-
-
 def _needs_version(resource: Resource[Any], name: str) -> ApiError:
     """422, in which the real server names the resource where the kind should stand."""
     cause = status.bad_value("metadata.resourceVersion", 0, "must be specified for an update")
@@ -304,17 +323,3 @@ def _needs_version(resource: Resource[Any], name: str) -> ApiError:
 
 def _key(table: Table, ref: Ref) -> Key:
     return (ref.namespace if table.resource.is_namespaced else "", ref.name)
-
-
-def _write_token(number: str, version: str, start: int) -> str:
-    body = json.dumps({"list": number, "rv": version, "start": start})
-    return base64.urlsafe_b64encode(body.encode()).decode()
-
-
-def _read_token(token: str) -> tuple[str, str, int]:
-    try:
-        body = json.loads(base64.urlsafe_b64decode(token))
-        return str(body["list"]), str(body["rv"]), int(body["start"])
-    except (ValueError, KeyError, TypeError) as error:
-        text = f"invalid continue token: continue key is not valid: {error}"
-        raise status.bad_request(text) from error

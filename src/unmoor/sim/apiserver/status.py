@@ -49,13 +49,13 @@ def required(field: str, detail: str = "") -> Cause:
 
 def bad_value(field: str, value: object, detail: str) -> Cause:
     """Name a field whose value cannot be."""
-    return Cause("FieldValueInvalid", f"Invalid value: {_shown(value)}: {detail}", field)
+    return Cause("FieldValueInvalid", f"Invalid value: {shown(value)}: {detail}", field)
 
 
 def unsupported(field: str, value: object, supported: tuple[str, ...]) -> Cause:
     """Name a field whose value is none of the few that are known."""
     listed = ", ".join(f'"{one}"' for one in supported)
-    text = f"Unsupported value: {_shown(value)}: supported values: {listed}"
+    text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return Cause("FieldValueNotSupported", text, field)
 
 
@@ -64,7 +64,8 @@ def forbidden_field(field: str, detail: str) -> Cause:
     return Cause("FieldValueForbidden", f"Forbidden: {detail}", field)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value as messages quote it."""
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return msgspec.json.encode(value).decode()
@@ -170,6 +171,14 @@ def invalid(resource: Resource[Any], name: str, *causes: Cause) -> ApiError:
     details["causes"] = [cause.to_json() for cause in causes]
     message = f'{qualified_kind(resource)} "{name}" is invalid: {text}'
     return failure(422, "Invalid", message, details)
+
+
+def bad_options(kind: str, causes: list[Cause]) -> ApiError:
+    """422: options of a request that cannot be; ``kind`` is that of the options."""
+    words = [str(cause) for cause in causes]
+    text = words[0] if len(words) == 1 else f"[{', '.join(words)}]"
+    details = {"group": "meta.k8s.io", "kind": kind, "causes": [one.to_json() for one in causes]}
+    return failure(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {text}', details)
 
 
 def unusable_patch(detail: str) -> ApiError:

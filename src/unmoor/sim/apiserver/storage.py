@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 from unmoor.model.base import JSON, Key
 from unmoor.model.kinds import Resource
 from unmoor.model.moment import rfc3339
+from unmoor.sim.apiserver.fields.shape import Shape
 from unmoor.sim.apiserver.rules import Rules, rules_of
 from unmoor.sim.apiserver.schema import Schema
 
@@ -47,12 +48,15 @@ class Table:
 
     __slots__ = (
         "_order",
+        "definition",
         "forgotten",
         "history",
         "objects",
+        "on_empty",
         "resource",
         "rules",
         "schema",
+        "shape",
         "sleepers",
         "trimmed",
     )
@@ -63,6 +67,12 @@ class Table:
         self.rules: Rules = rules_of(resource)
         self.schema: Schema | None = None
         """For kinds that a CRD defines."""
+        self.definition: JSON | None = None
+        """The spec of that CRD."""
+        self.shape: Shape | None = None
+        """Made when somebody asks who owns a field, or is particular about types."""
+        self.on_empty: Callable[[], None] | None = None
+        """Called when the last object is gone, of a kind that shall be served no more."""
         self.objects: dict[Key, JSON] = {}
         self.history: list[Entry] = []
         self.trimmed = 0
@@ -177,4 +187,6 @@ class Store:
         table.append(entry)
         for observe in self.observers:
             observe(table.resource, entry)
+        if table.on_empty is not None and not table.objects:
+            table.on_empty()
         return last

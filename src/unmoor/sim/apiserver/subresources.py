@@ -87,12 +87,17 @@ def write_scale(write: Write, wanted: JSON) -> JSON:
     if version and version != old["metadata"]["resourceVersion"]:
         raise status.conflict(resource, name)
     replicas: Any = (wanted.get("spec") or {}).get("replicas", 0)
-    if not isinstance(replicas, int) or replicas < 0:
-        cause = status.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise status.invalid(resource, name, cause)
+    hold_replicas(write, replicas)
     if replicas == old["spec"].get("replicas", 1):
         return scale_of(old)
     return scale_of(write.apply({**old, "spec": {**old["spec"], "replicas": replicas}}))
+
+
+def hold_replicas(write: Write, replicas: Any) -> None:
+    """Raise 422 for a number of replicas that cannot be."""
+    if not isinstance(replicas, int) or replicas < 0:
+        cause = status.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise status.invalid(write.table.resource, write.key[1], cause)
 
 
 def finalize(store: Store, key: Key, body: JSON) -> JSON:

@@ -14,9 +14,12 @@ from typing import Literal, TypeAlias
 from unmoor.model.base import JSON, Key
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import checks, status
+from unmoor.sim.apiserver.fields.managers import UPDATE
+from unmoor.sim.apiserver.ownership import of_updated, owning_of
 from unmoor.sim.apiserver.patch import is_same
 from unmoor.sim.apiserver.status import Cause
 from unmoor.sim.apiserver.storage import Store, Table
+from unmoor.sim.apiserver.terms import PLAIN
 
 Verb: TypeAlias = Literal["update", "patch"]
 
@@ -33,7 +36,18 @@ _POD_LIST_RULE = (
 class Write:
     """One write: where it goes, what stands there, and through which door it comes."""
 
-    __slots__ = ("dry_run", "key", "old", "store", "subresource", "table", "verb")
+    __slots__ = (
+        "door",
+        "dry_run",
+        "entries",
+        "key",
+        "old",
+        "store",
+        "subresource",
+        "table",
+        "terms",
+        "verb",
+    )
 
     def __init__(self, store: Store, table: Table, key: Key, verb: Verb = "update") -> None:
         """Look up what is there now; raises NotFound when there is nothing."""
@@ -42,6 +56,11 @@ class Write:
         self.key = key
         self.verb: Verb = verb
         self.subresource = ""
+        self.door = ""
+        """The subresource as owners of fields name it, which knows scale as well."""
+        self.terms = PLAIN
+        self.entries: list[JSON] | None = None
+        """The managedFields after this write, when they are known already."""
         self.dry_run = False
         old = table.objects.get(key)
         if old is None:
@@ -57,6 +76,8 @@ class Write:
             wanted = table.schema.prune(wanted)
         meta = self._metadata(wanted.get("metadata"))
         new = self._parts(wanted, meta)
+        if self.entries is not None or "managedFields" in old["metadata"]:
+            new = self._owned(new, (wanted.get("metadata") or {}).get("managedFields"))
         causes = [] if new["metadata"] is old["metadata"] else self._metadata_causes(meta)
         if self._same(new):
             if causes:
@@ -155,6 +176,20 @@ class Write:
             f"[]string{{{listed}}}"
         )
         return [status.forbidden_field("metadata.finalizers", text)]
+
+    def _owned(self, new: JSON, given: object) -> JSON:
+        """With the managedFields that it has after this write."""
+        old: JSON = self.old["metadata"]
+        entries = self.entries
+        if entries is None:
+            owning = owning_of(self.store, self.table, self.terms, UPDATE, self.door)
+            entries = of_updated(owning, self.old, new, given)
+        if entries is old.get("managedFields"):
+            return new
+        meta = {name: value for name, value in new["metadata"].items() if name != "managedFields"}
+        if entries:
+            meta["managedFields"] = entries
+        return {**new, "metadata": meta}
 
     # --------------------------------------------------------------------------------- other parts
 

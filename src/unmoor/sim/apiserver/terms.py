@@ -1,0 +1,46 @@
+"""On what terms is a request made, and how particular is the server? Values that others read.
+
+Must not: decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Validation: TypeAlias = Literal["Ignore", "Warn", "Strict"]
+
+
+class Manners(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server takes the trouble to do. A rehearsal with a million writes wants none of it."""
+
+    tracks_managers: bool = False
+    """New objects have managedFields; others get them with the first apply."""
+    checks_types: bool = False
+    """Wrong types in built-in kinds are refused, and what they do not know is dropped. Else both
+    are stored, so that readers meet objects they cannot read."""
+    awaits_definitions: bool = False
+    """Our custom kinds are served when somebody has created their definitions, not before."""
+
+
+EASY = Manners()
+FAITHFUL = Manners(tracks_managers=True, checks_types=True)
+BARE = Manners(tracks_managers=True, checks_types=True, awaits_definitions=True)
+"""As faithful, and with nothing but the built-in kinds."""
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client says beside the object (API reference: metav1.PatchOptions and its like)."""
+
+    manager: str = ""
+    force: bool | None = None
+    validation: Validation = "Ignore"
+    doubled: tuple[str, ...] = ()
+    """Names that an object had twice in the text of the request: ``problems.read`` finds them."""
+    warn: Callable[[str], None] | None = None
+    """Told of each thing that is wrong and not refused."""
+
+
+PLAIN = Terms()
