@@ -105,6 +105,19 @@ async def test_what_does_not_decode_does_not_end_a_watch(place: Place) -> None:
     assert isinstance(good, Change)
 
 
+async def test_a_deletion_of_what_does_not_decode_is_one(place: Place) -> None:
+    bad = await place.instance("bad", spec={"cluster": 5})
+    since = await version_of(place, INSTANCES)
+    await place.delete(bad)
+
+    async with watching(place.api, INSTANCES, place.selection, since) as events:
+        told = await anext(events)
+
+    assert isinstance(told, Broken)
+    assert (told.ref.name, told.is_deleted) == (place.name("bad"), True)
+    assert told.ref.uid
+
+
 async def test_without_a_version_a_watch_begins_with_what_there_is(place: Place) -> None:
     await place.config_map("b")
     await place.config_map("a")

@@ -154,6 +154,14 @@ def test_events_of_a_watch() -> None:
     assert (gone.type, gone.object.metadata.labels) == ("DELETED", {})
     assert mark == Bookmark("12")
     assert isinstance(broken, Broken)
+    assert not broken.is_deleted
+
+
+def test_a_deletion_that_does_not_decode_is_one_still() -> None:
+    told = codec_of(NODES).event(event("DELETED", {**node("a"), "spec": 1}))
+
+    assert isinstance(told, Broken)
+    assert told.is_deleted
 
 
 def test_an_error_event_carries_the_status() -> None:

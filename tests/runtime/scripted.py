@@ -85,6 +85,7 @@ class ScriptedApi:
         self.oldest = 0
         self.calls: list[tuple[float, str, str]] = []
         self.unreadable: set[tuple[str, Key]] = set()
+        self.hides_uids = False
         self._plans: dict[str, deque[Planned]] = defaultdict(deque)
         self._pages: dict[str, tuple[list[JSON], int]] = {}
         self._changed = asyncio.Event()
@@ -284,7 +285,11 @@ class ScriptedApi:
         if not isinstance(event, Change):
             return event
         read = self._read(resource, event.object)
-        return read if isinstance(read, Broken) else Change(event.type, read)
+        if not isinstance(read, Broken):
+            return Change(event.type, read)
+        uid = "" if self.hides_uids else read.ref.uid
+        ref = msgspec.structs.replace(read.ref, uid=uid)
+        return Broken(ref, read.resource_version, read.problem, event.type == "DELETED")
 
     def _read(self, resource: Resource[Any], body: JSON) -> Any:
         meta = body["metadata"]

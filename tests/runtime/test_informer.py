@@ -243,10 +243,31 @@ def test_a_broken_object_does_not_blind_us_to_the_rest() -> None:
     assert len(followed.times("watch")) == 1
 
 
-@pytest.mark.parametrize("weather", ["good", "bad"])
-def test_a_deletion_that_cannot_be_read_is_noticed_soon(weather: str) -> None:
+def test_a_deletion_that_cannot_be_read_is_a_deletion() -> None:
     async def play(f: Followed) -> None:
         await f.informer.wait_synced()
+        f.api.unreadable.add(("Node", ("", "a")))
+        f.api.put("Node", "a")
+        await passes(1)
+        assert dict(f.store.broken(NODES)) == {("", "a"): "odd"}
+        f.api.remove("Node", "a")
+        await passes(1)
+        assert f.names() == ["b"]
+        assert dict(f.store.broken(NODES)) == {}
+
+    def before(f: Followed) -> None:
+        f.api.put("Node", "a")
+        f.api.put("Node", "b")
+
+    followed = follow(play, before=before)
+    assert len(followed.times("list")) == 1
+
+
+@pytest.mark.parametrize("weather", ["good", "bad"])
+def test_a_deletion_of_nobody_knows_whom_is_noticed_soon(weather: str) -> None:
+    async def play(f: Followed) -> None:
+        await f.informer.wait_synced()
+        f.api.hides_uids = True
         f.api.unreadable.add(("Node", ("", "a")))
         f.api.remove("Node", "a")
         await passes(1)

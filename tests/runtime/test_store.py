@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.builders import machine, moment, node, pod
@@ -227,6 +228,21 @@ def test_the_deletion_of_a_broken_object_ends_it() -> None:
     store.drop(MACHINES, at_version(machine("m"), 7))
 
     assert store.machine("m") is None
+    assert store.broken(MACHINES) == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "uid", "is_left"),
+    [(7, "", False), (4, "", True), (7, "predecessor", True)],
+    ids=["it", "an old word", "another of the name"],
+)
+def test_a_deletion_that_cannot_be_read(version: int, uid: str, *, is_left: bool) -> None:
+    store = Store()
+    store.put(MACHINES, at_version(machine("m"), 5))
+    told = broken(at_version(machine("m"), version, **({"uid": uid} if uid else {})), version)
+    store.mark_broken(MACHINES, msgspec.structs.replace(told, is_deleted=True))
+
+    assert (store.machine("m") is not None) is is_left
     assert store.broken(MACHINES) == {}
 
 

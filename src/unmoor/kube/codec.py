@@ -125,7 +125,9 @@ class Codec(Generic[T]):
         match event.type:
             case "ADDED" | "MODIFIED" | "DELETED":
                 decoded = self._object(text)
-                return decoded if isinstance(decoded, Broken) else Change(event.type, decoded)
+                if not isinstance(decoded, Broken):
+                    return Change(event.type, decoded)
+                return msgspec.structs.replace(decoded, is_deleted=event.type == "DELETED")
             case "BOOKMARK":
                 return Bookmark(_string(_metadata(_lenient(text)), "resourceVersion"))
             case "ERROR":

@@ -5,7 +5,8 @@ bookmark moves the version on; 410 ("too old") lists again; anything else that f
 from the last version, after a growing, jittered pause, and after a few times by a list. So there is
 never a gap: what a cut watch did not bring, the next one replays or the next list shows.
 
-A change that cannot be read may have been a deletion. Only a list can tell, so one follows soon.
+A change that cannot be read, not even whom it is about, may have been a deletion. Only a list can
+tell, so one follows soon.
 
 Must not: know what the objects mean. An object that cannot be read is handed on as such.
 """
@@ -40,7 +41,7 @@ WATCH_FAILURES_MAX = 5
 """After so many failures in a row to go on from a version, it is given up and a list made: the
 server may have been restored from a backup in which that version has not come yet."""
 LIST_AFTER_BROKEN_S = 60.0
-"""From a change that cannot be read until the kind is listed again."""
+"""From a change of nobody knows whom until the kind is listed again."""
 _GONE = 410
 
 
@@ -173,7 +174,7 @@ class Informer:
             async with asyncio.timeout_at(place.list_at) as limit:
                 async for event in self._api.watch(resource, query, since=place.version):
                     place.version = self._take(resource, event, place.version)
-                    if isinstance(event, Broken) and place.list_at is None:
+                    if _leaves_doubt(event) and place.list_at is None:
                         place.list_at = self._clock.now().mono + LIST_AFTER_BROKEN_S
                         limit.reschedule(place.list_at)
         except TimeoutError:
@@ -232,6 +233,10 @@ class Informer:
             return
         longest = min(PAUSE_MIN_S * 2 ** min(failures - 1, 10), PAUSE_MAX_S)
         await self._clock.sleep(longest * (0.5 + 0.5 * self._jitter()))
+
+
+def _leaves_doubt(event: Any) -> bool:
+    return isinstance(event, Broken) and not event.ref.uid
 
 
 def _version_of(obj: Any) -> str:

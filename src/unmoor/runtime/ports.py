@@ -84,11 +84,15 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """An object that does not decode: skipped and reported, never a reason to stop."""
+    """An object that does not decode: skipped and reported, never a reason to stop.
+
+    ``is_deleted``: a watch told of its deletion, which is true whatever its last state says.
+    """
 
     ref: Ref
     resource_version: str
     problem: str
+    is_deleted: bool = False
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):

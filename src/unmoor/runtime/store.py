@@ -98,22 +98,19 @@ class Store(View):
 
     def drop(self, resource: Resource[Any], obj: Any) -> None:
         """Take an object's deletion; a successor of the same name stays."""
-        version = version_of(obj) or math.inf
-        if self._broken_at[resource.kind].get(obj.key, math.inf) <= version:
-            self._unmark(resource.kind, obj.key)
-        held = self._objects[resource.kind].get(obj.key)
-        if held is None or held.uid != obj.uid:
-            self._bury(obj.uid, version)
-        elif version_of(held) <= version:
-            self._remove(resource.kind, held, version)
+        self._drop_known(resource.kind, obj.key, obj.uid, version_of(obj) or math.inf)
 
     def mark_broken(self, resource: Resource[Any], broken: Broken) -> None:
         """Remember that an object cannot be read. What it last said, if anything, stays.
 
-        To forget it would be worse: an instance whose Machine is unreadable is not an orphan.
+        To forget it would be worse: an instance whose Machine is unreadable is not an orphan. Only
+        its deletion, told with its uid, ends it.
         """
         kind, ref = resource.kind, broken.ref
         version = _number(broken.resource_version) or math.inf
+        if broken.is_deleted and ref.uid:
+            self._drop_known(kind, ref.key, ref.uid, version)
+            return
         if version <= self._gone.get(ref.uid, -1):
             return
         held = self._objects[kind].get(ref.key)
@@ -175,6 +172,15 @@ class Store(View):
         """Take new settings; every key may look at them at its next step."""
         self.settings = settings
         self._note_all_changed()
+
+    def _drop_known(self, kind: str, key: Key, uid: str, version: float) -> None:
+        if self._broken_at[kind].get(key, math.inf) <= version:
+            self._unmark(kind, key)
+        held = self._objects[kind].get(key)
+        if held is None or held.uid != uid:
+            self._bury(uid, version)
+        elif version_of(held) <= version:
+            self._remove(kind, held, version)
 
     def _remove(self, kind: str, held: Any, version: float) -> None:
         self._bury(held.uid, version)

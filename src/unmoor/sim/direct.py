@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
@@ -108,7 +108,7 @@ class DirectApi:
                 told = watch.next()
                 if told is not None:
                     decoded = decode(resource, told[1])
-                    yield decoded if isinstance(decoded, Broken) else Change(told[0], decoded)
+                    yield _event(told[0], decoded)
                 elif watch.take_bookmark():
                     yield Bookmark(str(watch.seen))
                 elif watch.is_open:
@@ -148,6 +148,12 @@ class DirectApi:
     async def delete(self, ref: Ref, options: DeleteOptions = _NO_OPTIONS) -> JSON:
         """DELETE."""
         return self._server.delete(ref, options)
+
+
+def _event(change: Literal["ADDED", "MODIFIED", "DELETED"], decoded: T | Broken) -> WatchEvent[T]:
+    if not isinstance(decoded, Broken):
+        return Change(change, decoded)
+    return msgspec.structs.replace(decoded, is_deleted=change == "DELETED")
 
 
 async def send_bookmarks(
