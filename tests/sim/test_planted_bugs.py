@@ -1,8 +1,8 @@
 """Bugs that somebody might write are found by the swarm: each within 200 seeds.
 
-Seeds are lived through in order until a rule is broken; to be quick, each search begins at the
-first seed that is known to find its bug. Without the bug none of these seeds breaks a rule
-(``test_swarm``).
+Seeds are lived through in order until a rule is broken; to be quick, each search begins at a
+seed that is known to find its bug (a missing uid takes a slow request in the wrong moment). Without
+the bug none of these seeds breaks a rule.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from tests.sim import sabotage
 from unmoor.sim.mischief import Meddling
 
 SEEDS_MOST = 200
-HOURS = 1.0
+HOURS = 2.0
 
 BUGS: list[tuple[type[Meddling], int, str]] = [
+    (sabotage.NoUidPrecondition, 184, "nothing-that-is-not-ours"),
     (sabotage.BudgetNotRead, 1, "a-pod-leaves-by-eviction"),
     (sabotage.FinalizerRemovedFirst, 1, "the-finalizer-holds"),
     (sabotage.UnknownTakenForRefused, 21, "a-machine-is-launched-once"),
@@ -27,7 +28,7 @@ BUGS: list[tuple[type[Meddling], int, str]] = [
     (sabotage.NotReallyEmpty, 1, "a-node-goes-for-a-reason"),
     (sabotage.RunningCommandForgotten, 1, "one-command-at-a-time"),
 ]
-"""(the bug, the first seed that finds it, the rule that it breaks there)."""
+"""(the bug, a seed that finds it, the rule that it breaks there)."""
 
 
 @pytest.mark.parametrize(
