@@ -13,6 +13,7 @@ Must not: choose an instance type; the cloud chooses among what the requirements
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
@@ -36,6 +37,7 @@ DOUBLINGS_MAX = 10
 MESSAGE_CHARS_MAX = 300
 """A cloud's error may be pages long (spec 6.1)."""
 
+_NUMBER = re.compile("[0-9]{1,18}")
 _SAYS_NOTHING = frozenset({ProblemKind.UNKNOWN, ProblemKind.TOO_MANY_REQUESTS})
 """After these an earlier call under the same token may have launched all the same: a cloud that
 turns a request away for being one too many has not looked at its token."""
@@ -138,7 +140,8 @@ def _linked_phase(view: View, linked: str, moment: Moment) -> Phase:
 
 def _number_of(machine: Machine) -> int:
     text = machine.metadata.annotations.get(names.LAUNCH_ATTEMPT, "0")
-    return int(text) if text.isdigit() else 0
+    # Somebody may have written anything there; what is no number of ours counts from the start.
+    return int(text) if _NUMBER.fullmatch(text) else 0
 
 
 def _back_off_s(view: View, attempts: int) -> float:
