@@ -8,9 +8,7 @@ Must not: know any kind.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -20,6 +18,8 @@ from aiohttp import web
 from unmoor.model.base import JSON
 from unmoor.runtime.ports import ApiError, PatchType
 from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.fields import problems
+from unmoor.sim.http import protobuf
 
 LIMIT_BYTES = 3 * 2**20
 DEPTH_LIMIT = 200
@@ -27,7 +27,8 @@ DEPTH_LIMIT = 200
 YAML_NODES_LIMIT = 200_000
 """What the aliases of a YAML document may grow to."""
 
-OBJECT_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+OBJECT_TYPES = ("application/json", "application/yaml", PROTOBUF)
 PATCHES: dict[str, PatchType] = {
     "application/json-patch+json": "json",
     "application/merge-patch+json": "merge",
@@ -133,6 +134,11 @@ def _word(value: Any) -> str:
 
 
 def _decoded(body: bytes, media: str) -> Any:
+    if media == PROTOBUF:
+        try:
+            return protobuf.decoded(body)
+        except protobuf.NotProtobuf as error:
+            raise Unreadable(str(error)) from None
     if media not in {"application/json", "application/yaml", *PATCHES}:
         raise _unsupported(OBJECT_TYPES)
     try:
@@ -170,35 +176,17 @@ def _whole(found: re.Match[str]) -> str:
     return found[0] if found["pair"] or found["other"] else "\\ufffd"
 
 
-def duplicates(body: bytes, media: str) -> list[str]:
+def doubled(body: bytes, media: str) -> tuple[str, ...]:
     """Fields that an object has twice, by path; the later value counts."""
-    if media.endswith("yaml") and not body.lstrip().startswith((b"{", b"[")):
-        return []
+    if media == PROTOBUF or (media.endswith("yaml") and not body.lstrip().startswith(b"{")):
+        return ()
     try:
         value = msgspec.json.decode(body)
         if len(msgspec.json.encode(value)) == len(body.strip()):
-            return []  # What was said twice would have made it longer.
-        return list(_repeated(json.loads(body, object_pairs_hook=_Pairs), ""))
+            return ()  # What was said twice would have made it longer.
+        return problems.read(body)[1]
     except (ValueError, RecursionError):
-        return []
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """An object as it was written."""
-
-
-def _repeated(value: Any, where: str) -> Iterator[str]:
-    if isinstance(value, _Pairs):
-        seen: set[str] = set()
-        for name, inner in value:
-            path = f"{where}.{name}" if where else name
-            if name in seen:
-                yield path
-            seen.add(name)
-            yield from _repeated(inner, path)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _repeated(inner, f"{where}[{index}]")
+        return ()
 
 
 def _hold_depth(value: Any) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -15,15 +15,14 @@ from unmoor.model.base import JSON
 from unmoor.runtime.ports import ApiError, DeleteOptions, Query
 from unmoor.sim.apiserver import deletion, status
 from unmoor.sim.apiserver.status import Cause
+from unmoor.sim.apiserver.terms import Validation
 
 MANAGER_LIMIT_CHARS = 128
 INT64_MAX = 2**63 - 1
 MATCHES = ("Exact", "NotOlderThan", "")
-VALIDATIONS = ("Ignore", "Strict", "Warn", "")
+VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 RETRY_S = 1
 _NUMBER = re.compile("[+-]?[0-9]+")
-
-Validation = Literal["Ignore", "Strict", "Warn"]
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:
@@ -137,7 +136,7 @@ class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     dry_run: bool = False
     manager: str = ""
-    force: bool = False
+    force: bool | None = None
     validation: Validation = "Warn"
 
 
@@ -160,7 +159,7 @@ def write_options(query: Any, what: str) -> WriteOptions:
     return WriteOptions(
         dry_run=bool(dry),
         manager=manager,
-        force=flag(query, "force"),
+        force=flag(query, "force") if "force" in query else None,
         validation=validation or "Warn",
     )
 

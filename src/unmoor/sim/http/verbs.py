@@ -5,13 +5,16 @@ Must not: know about sockets, or refuse what the server would take.
 
 from __future__ import annotations
 
+from typing import Any
+
 from aiohttp import web
 
 from unmoor.model.base import JSON
 from unmoor.model.selector import SelectorError
-from unmoor.runtime.ports import ApiError
+from unmoor.runtime.ports import PatchType
 from unmoor.sim.apiserver import status
 from unmoor.sim.apiserver.server import Listing, Server
+from unmoor.sim.apiserver.terms import Terms
 from unmoor.sim.http import answers, bodies, events, parameters, watching
 from unmoor.sim.http.answers import Shaper
 from unmoor.sim.http.negotiation import Form, form_of
@@ -92,40 +95,49 @@ class Verbs:
         options = parameters.write_options(request.query, _WHAT[request.method])
         how = bodies.patch_type(request) if request.method == "PATCH" else None
         raw = await bodies.read(request)
-        if how is not None:
-            body = bodies.decoded_patch(raw, bodies.media_type(request))
-            if target.served.is_view and isinstance(body, dict):
-                body = events.stored(body)
-            found = self._server.patch(
-                target.ref,
-                body,
-                how=how,
-                subresource=target.subresource,
-                dry_run=options.dry_run,
-            )
-            return answers.response(self._shaper(target, form).one(found), form=form)
-        body = bodies.decoded_object(raw, bodies.media_type(request), target.served.kind)
-        if target.served.rules.is_custom and not body.get("kind"):
-            raise _kindless(target.served.kind, raw)
-        if target.served.is_view:
+        media = bodies.media_type(request)
+        body = _object(target, raw, media) if how is None else bodies.decoded_patch(raw, media)
+        if target.served.is_view and isinstance(body, dict):
             body = events.stored(body)
-        if request.method == "PUT":
-            return self._replace(target, body, options, form)
-        found = self._server.create(
-            target.ref, body, subresource=target.subresource, dry_run=options.dry_run
+        warnings: list[str] = []
+        is_applied = how == "apply"
+        is_strict = options.validation != "Ignore"
+        terms = Terms(
+            manager=options.manager or ("" if is_applied else _agent(request)),
+            force=options.force,
+            validation=options.validation,
+            doubled=bodies.doubled(raw, media) if is_strict else (),
+            warn=warnings.append,
         )
-        return answers.response(self._shaper(target, form).one(found), code=201, form=form)
+        is_new = not self._server.has(target.ref)
+        found = self._written(target, body, how or request.method, options.dry_run, terms)
+        return answers.response(
+            self._shaper(target, form).one(found),
+            code=201 if is_new or request.method == "POST" else 200,
+            form=form,
+            warnings=tuple(warnings),
+        )
 
-    def _replace(
-        self, target: Target, body: JSON, options: parameters.WriteOptions, form: Form
-    ) -> web.Response:
-        table = self._server.store.tables[target.served.kind]
-        is_new = target.ref.key not in table.objects
-        found = self._server.replace(
-            target.ref, body, subresource=target.subresource, dry_run=options.dry_run
-        )
-        shown = self._shaper(target, form).one(found)
-        return answers.response(shown, code=201 if is_new else 200, form=form)
+    def _written(
+        self,
+        target: Target,
+        body: Any,
+        how: PatchType | str,
+        dry_run: bool,  # noqa: FBT001
+        terms: Terms,
+    ) -> JSON:
+        server, ref, door = self._server, target.ref, target.subresource
+        match how:
+            case "POST":
+                return server.create(ref, body, subresource=door, dry_run=dry_run, terms=terms)
+            case "PUT":
+                return server.replace(ref, body, subresource=door, dry_run=dry_run, terms=terms)
+            case "json" | "merge" | "strategic" | "apply":
+                return server.patch(
+                    ref, body, how=how, subresource=door, dry_run=dry_run, terms=terms
+                )
+            case _:
+                raise status.not_allowed()
 
     def _hold_method(self, method: str, target: Target) -> None:
         """Raise 405 where the path exists and the method does not."""
@@ -151,9 +163,18 @@ class Verbs:
         return answers.response(shaper.page(Listing(items, self._server.version)), form=form)
 
 
-def _kindless(kind: str, raw: bytes) -> ApiError:
-    shown = raw[:256].decode(errors="replace")
-    text = f"Object 'Kind' is missing in '{shown}'"
-    return status.bad_request(
-        f"the object provided is unrecognized (must be of type {kind}): {text}"
-    )
+def _object(target: Target, raw: bytes, media: str) -> JSON:
+    """The body of a POST or PUT; only built-in kinds may leave out what they are."""
+    kind = target.served.kind
+    body = bodies.decoded_object(raw, media, kind)
+    if target.served.rules.is_custom and not body.get("kind"):
+        shown = raw[:256].decode(errors="replace")
+        text = f"the object provided is unrecognized (must be of type {kind}): Object 'Kind'"
+        raise status.bad_request(f"{text} is missing in '{shown}'")
+    return body
+
+
+def _agent(request: web.Request) -> str:
+    """Who writes, when the request does not say: the program, as its user agent names it."""
+    agent = request.headers.get("User-Agent", "").partition("/")[0]
+    return agent[: parameters.MANAGER_LIMIT_CHARS] if agent.isprintable() else ""
