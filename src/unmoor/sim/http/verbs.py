@@ -109,7 +109,7 @@ class Verbs:
             doubled=bodies.doubled(raw, media) if is_strict else (),
             warn=warnings.append,
         )
-        is_new = not self._server.has(target.ref)
+        is_new = target.ref.key not in self._server.store.tables[target.served.kind].objects
         found = self._written(target, body, how or request.method, options.dry_run, terms)
         return answers.response(
             self._shaper(target, form).one(found),
