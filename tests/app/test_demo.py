@@ -33,6 +33,7 @@ def test_the_shipped_story_holds_and_tells_what_it_cost() -> None:
     ending = ending_of(result)
 
     assert result.exit_code == 0, result.output
+    assert len(ending["checks"]) > 3
     assert all(check["held"] for check in ending["checks"])
     assert len(ending["nodes_removed"]) == 2
     assert ending["evictions"] == 2
@@ -57,10 +58,9 @@ def test_the_story_is_told_in_order_and_names_who_does_what() -> None:
         "is Succeeded",
         "USD/h",
     ]
-    places = [told.index(beat) for beat in beats[:5]]
-
-    assert all(beat in told for beat in beats)
-    assert places == sorted(places)
+    for beat in beats:
+        _, found, told = told.partition(beat)
+        assert found, f"not told, or not in its place: {beat}"
 
 
 def test_same_seed_same_story() -> None:
@@ -190,11 +190,14 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_the_example_is_what_a_real_server_would_take() -> None:
     """Every document names a kind and a name, and each file opens by saying what it is for."""
-    for file in sorted(QUICKSTART.iterdir()):
+    files = sorted(QUICKSTART.iterdir())
+    assert files
+    for file in files:
         text = file.read_text()
         documents = list(yaml.safe_load_all(text))
 
         assert text.startswith("# ")
+        assert documents
         assert all(one["kind"] and one["metadata"]["name"] for one in documents)
 
 

@@ -128,6 +128,7 @@ def test_at_the_timeout_it_says_what_holds_it() -> None:
         assert not drained.is_drained
         assert drained.took_s == 3600.0
         assert len(drained.left) == 2
+        assert len(drained.blockers) == 2
         assert all("is held by disruption budget default/web" in why for why in drained.blockers)
         assert outcome_of(drained).startswith("node/a not drained after 3600 s; pods left: default")
         assert len(await scene.pods()) == 2

@@ -80,7 +80,9 @@ def test_whatever_is_followed_may_be_followed(resource: Any, verb: str) -> None:
 def test_every_rule_is_about_something_that_we_know() -> None:
     known = {(resource.group, resource.plural) for resource in KINDS.values()}
 
-    for _, rule in rules("rbac.yaml", "rbac-simulated.yaml"):
+    found = list(rules("rbac.yaml", "rbac-simulated.yaml"))
+    assert len(found) > 10
+    for _, rule in found:
         for name in rule["resources"]:
             plural = name.partition("/")[0]
             assert any((group, plural) in known for group in rule["apiGroups"]), name
@@ -89,5 +91,7 @@ def test_every_rule_is_about_something_that_we_know() -> None:
 
 @pytest.mark.parametrize("file", sorted(DEPLOY.glob("*.yaml")), ids=lambda file: file.name)
 def test_manifests_are_complete_documents(file: Path) -> None:
-    for document in yaml.safe_load_all(file.read_text()):
+    documents = list(yaml.safe_load_all(file.read_text()))
+    assert documents
+    for document in documents:
         assert {"apiVersion", "kind", "metadata"} <= document.keys()

@@ -106,5 +106,11 @@ def test_the_watchdog_is_reset_twice_in_each_period(manager: tuple[socket.socket
     assert seen == 5  # at 0, 5, 10, 15 and 20 s; then we were not well
 
 
-async def test_nobody_watches_and_the_task_ends_at_once() -> None:
-    await Notifier({}).keep_alive(virtual.VirtualClock())
+def test_nobody_watches_and_the_task_ends_at_once() -> None:
+    async def live() -> float:
+        clock = virtual.VirtualClock()
+        begun = clock.now().mono
+        await asyncio.wait_for(Notifier({}).keep_alive(clock), 100.0)
+        return clock.now().mono - begun
+
+    assert virtual.run(live()) == 0.0

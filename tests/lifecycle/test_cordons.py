@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.builders import node
+from tests.builders import node, pod
 from tests.lifecycle.rows import DEPROVISIONING
-from tests.lifecycle.test_deprovisioning import empties, reasons
+from tests.lifecycle.test_deprovisioning import command, empties, reasons
 from unmoor.model import names
+from unmoor.model.disruption import DisruptionPhase
 from unmoor.policy.verdict import Reason
 
 
@@ -27,6 +28,20 @@ def test_r27_a_cordon_that_a_person_set_after_taking_ours_away_stays() -> None:
     assert left is not None
     assert (left.is_cordoned, left.disruption, left.is_cordoned_by_us) == (True, "", False)
     assert names.CORDONED not in left.metadata.annotations
+
+
+def test_r30_what_is_left_out_is_let_go_while_the_others_still_go() -> None:
+    world = empties("ab")
+    world.settle(DEPROVISIONING)
+    world.put(pod(on="a"))
+    world.run(DEPROVISIONING, for_s=20)  # nobody drains b
+    left, going = world.view.node("a"), world.view.node("b")
+
+    assert command(world).phase is DisruptionPhase.DELETING
+    assert left is not None
+    assert (left.is_cordoned, left.disruption, left.is_deleting) == (False, "", False)
+    assert going is not None
+    assert going.is_deleting
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from unmoor.model.base import ObjectMeta
 from unmoor.model.cluster import Lease
 from unmoor.model.instance import InstanceState
 from unmoor.model.machine import MACHINE_LAUNCHED
-from unmoor.model.observation import Asked
+from unmoor.model.observation import Answer, Asked
 from unmoor.model.snapshot import Identity
 
 LAUNCHED = (condition(MACHINE_LAUNCHED),)
@@ -102,6 +102,24 @@ def test_what_is_spared(spared: dict[str, Any]) -> None:
     world = World(fresh, instances=[instance(**spared)])
     world.settle(GARBAGE)
 
+    assert world.done(Terminate) == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "found", "questions"),
+    [("another", "another", 0), (builders.CLUSTER, "another", 1), ("another", builders.CLUSTER, 0)],
+)
+def test_a_list_with_an_instance_of_another_cluster(
+    listed: str, found: str, questions: int
+) -> None:
+    """The cloud's filter may be wrong or late: what it lists is read, and read again by name."""
+    world = World(instances=[instance(cluster=found)])
+    world.step(GARBAGE, "all")  # asks for the list
+    told = Answer(world.moment, (instance(cluster=listed),))
+    world.view._answers[Asked.INSTANCES, builders.CLUSTER] = told
+    world.settle(GARBAGE)
+
+    assert len(world.done(Observe)) == 1 + questions
     assert world.done(Terminate) == []
 
 

@@ -294,11 +294,10 @@ def test_t081_its_node_is_drained_and_ends_the_instance_for_both() -> None:
 
 
 def test_t082_all_nodes_of_the_machine_go() -> None:
-    nodes = [node(name, provider_id="sim:///a", finalizers=()) for name in "abc"]
-    world = ended(*nodes)
+    world = ended(*(node(name, provider_id="sim:///a") for name in "abc"))
     world.settle(MACHINE)
 
-    assert world.names("Node") == []
+    assert [the_node(world, name).is_deleting for name in "abc"] == [True] * 3
     assert sorted(effect.ref.uid for effect in world.done(Delete)) == [
         "uid-node-a",
         "uid-node-b",

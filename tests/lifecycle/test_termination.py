@@ -194,6 +194,19 @@ def test_t077_the_finalizer_goes_when_the_machine_is_gone() -> None:
     assert world.done(Terminate) == []
 
 
+def test_t077_a_machine_that_the_cloud_still_lists_as_terminated_is_gone_too() -> None:
+    world = deleted(pod(grace_s=600))
+    world.run(TERMINATION, for_s=2)
+    world.cloud["sim:///a"] = instance(state=InstanceState.SHUTTING_DOWN)
+    world.run(TERMINATION, for_s=6)
+    assert world.names("Node") == ["a"]
+
+    world.cloud["sim:///a"] = instance(state=InstanceState.TERMINATED)
+    world.run(TERMINATION, for_s=6)
+    assert world.names("Node") == []
+    assert world.done(Terminate) == []
+
+
 def test_t078_a_stuck_pod_is_not_waited_for_for_ever() -> None:
     world = deleted(pod(grace_s=30))
     world.stuck_pods.add("web-1")

@@ -54,9 +54,9 @@ def test_r1_passed_pods_are_not_waited_for() -> None:
 
 
 def test_r19_with_a_deadline_the_longest_grace_first() -> None:
-    plan = planned(pod("b", grace_s=10), pod("a", grace_s=60), pod("c", grace_s=10), left_s=300)
+    plan = planned(pod("c", grace_s=10), pod("b", grace_s=60), pod("a", grace_s=10), left_s=300)
 
-    assert named(plan.turn) == ["a", "b", "c"]
+    assert named(plan.turn) == ["b", "a", "c"]
 
 
 def test_e10_what_no_longer_fits_goes_out_of_turn() -> None:

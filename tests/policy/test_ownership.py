@@ -43,10 +43,27 @@ def test_whose_is_it(objects: list[Object], *, is_ours: bool) -> None:
 
     assert found is not None
     assert ownership.is_ours(view, found) == is_ours
-    if not is_ours:
-        assert found.name in ownership.why_not_ours(view, found) or "machine" in (
-            ownership.why_not_ours(view, found)
-        )
+
+
+@pytest.mark.parametrize(
+    ("objects", "told"),
+    [
+        ([node(), machine(is_ours=False)], "machine m-a is not annotated unmoor.dev/managed-by="),
+        (
+            [node(), machine(), machine("m-b", provider_id="sim:///a", is_ours=False)],
+            "machine m-b is not annotated",
+        ),
+        ([node(is_ours=False)], 'node a is not annotated unmoor.dev/managed-by="harbour"'),
+        ([node(provider_id="aws:///z/i-1")], 'the configured cloud is "sim"'),
+    ],
+    ids=["machine", "one of two machines", "node", "cloud"],
+)
+def test_why_it_is_not_ours(objects: list[Object], told: str) -> None:
+    view = View.of(*objects, identity=IDENTITY)
+    found = view.node("a")
+
+    assert found is not None
+    assert told in ownership.why_not_ours(view, found)
 
 
 def test_without_a_name_nothing_is_ours() -> None:
