@@ -20,6 +20,7 @@ from unmoor.model.snapshot import Identity, View
 from unmoor.runtime.controller import Controller, Options, Ports
 from unmoor.runtime.leader import LeaseTimes
 from unmoor.runtime.loop import InlineExecutor
+from unmoor.runtime.ports import Unreachable
 from unmoor.runtime.reconciler import Reconciler
 from unmoor.sim.virtual import VirtualClock, run
 
@@ -32,6 +33,7 @@ class Play:
     def __init__(self, api: ScriptedApi, identity: str = "one", **options: Any) -> None:
         self.api = api
         self.reports: list[str] = []
+        self.leads: list[bool] = []
         self.steps: list[tuple[float, str, Settings]] = []
         self.controller = Controller(
             Ports(
@@ -43,6 +45,7 @@ class Play:
             ),
             Options(identity=identity, watched=(NODES, CONFIG_MAPS), **options),
             report=self._report,
+            on_leadership=self.leads.append,
         )
         self.task: asyncio.Task[None] | None = None
 
@@ -124,6 +127,7 @@ def test_it_syncs_leads_acts_and_gives_the_lease_up() -> None:
     it = play(scene)
     assert holder(it.api) == ""
     assert it.reports == []
+    assert it.leads == [False, True]
 
 
 def test_nothing_is_decided_before_everything_is_seen() -> None:
@@ -144,6 +148,19 @@ def test_without_a_lease_it_acts_at_once_and_asks_for_none() -> None:
 
     it = play(scene, lease=None)
     assert it.api.objects["Lease"] == {}
+    assert it.leads == [True]
+
+
+def test_losing_and_taking_the_lead_is_told() -> None:
+    async def scene(it: Play) -> None:
+        await passes(1.0)
+        lost = [Unreachable("no route")] * 9
+        it.api.plan("get", *lost)
+        await passes(14.0)
+        assert it.leads == [False, True, False]
+        await passes(30.0)
+
+    assert play(scene).leads == [False, True, False, True]
 
 
 def test_a_standby_sees_everything_and_does_nothing_until_it_is_its_turn() -> None:

@@ -25,7 +25,7 @@ from unmoor.model import kinds, settings
 from unmoor.model.kinds import Resource
 from unmoor.model.settings import Settings
 from unmoor.runtime.clock import SystemClock
-from unmoor.runtime.controller import Controller, Options, Ports
+from unmoor.runtime.controller import Controller, OnLeadership, Options, Ports
 from unmoor.runtime.executor import ThreadExecutor
 from unmoor.runtime.leader import LeaseTimes
 from unmoor.runtime.ports import Api, ApiError, Clock, Cloud
@@ -35,8 +35,6 @@ from unmoor.runtime.recorder import EventRecorder
 NEEDED: tuple[Resource[Any], ...] = (kinds.PROVISIONERS, kinds.MACHINES, kinds.DISRUPTIONS)
 """What ``unmoor crds`` prints and no API server has by itself."""
 NOT_FOUND = 404
-LEASE_LOOK_S = 0.5
-"""How often we look whether we hold the lease, to say so."""
 
 log = structlog.get_logger()
 
@@ -84,6 +82,7 @@ async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
             ),
             observers=(written, metrics),
             report=written.report,
+            on_leadership=_announcer(notifier),
         )
         written.story, written.view = controller.story, controller.store
         _greet(options, controller)
@@ -105,7 +104,6 @@ async def _work(
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(recorder.run())
-            tasks.create_task(_announce(controller, notifier, clock))
             tasks.create_task(notifier.keep_alive(clock))
             await controller.run(RECONCILERS)
     finally:
@@ -113,20 +111,21 @@ async def _work(
         log.info("stopped")
 
 
-async def _announce(controller: Controller, notifier: Notifier, clock: Clock) -> None:
+def _announcer(notifier: Notifier) -> OnLeadership:
     """Say when we are ready, and whenever we begin or cease to act."""
-    await controller.informer.wait_synced()
-    log.info("ready")
-    notifier.ready()
-    was_acting: bool | None = None
-    while True:
-        is_acting = controller.loop.may_act()
-        if is_acting != was_acting:
-            was_acting = is_acting
-            message = "acting" if is_acting else "waiting for the lease"
-            log.info(message)
-            notifier.status(message)
-        await clock.sleep(LEASE_LOOK_S)
+    is_ready = False
+
+    def announce(is_acting: bool) -> None:  # noqa: FBT001 - a state, not an option
+        nonlocal is_ready
+        if not is_ready:
+            is_ready = True
+            log.info("ready")
+            notifier.ready()
+        message = "acting" if is_acting else "waiting for the lease"
+        log.info(message)
+        notifier.status(message)
+
+    return announce
 
 
 def _greet(options: RunOptions, controller: Controller) -> None:

@@ -44,6 +44,10 @@ WATCHED: tuple[Resource[Any], ...] = (
 """What the controller follows. Everything else it needs, it asks for."""
 
 
+OnLeadership = Callable[[bool], None]
+"""Called with whether we act: once every kind has been listed, and whenever that changes."""
+
+
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """The outside of one process. ``jitter`` gives numbers from 0 to 1, seeded in simulations."""
 
@@ -78,6 +82,7 @@ class Controller:
         *,
         observers: Sequence[Observer] = (),
         report: Report | None = None,
+        on_leadership: OnLeadership | None = None,
     ) -> None:
         """Assemble; nothing is asked of the ports yet."""
         self.ports = ports
@@ -96,6 +101,7 @@ class Controller:
                 times=options.lease,
             )
         self._report = report or _ignore
+        self._on_leadership = on_leadership or _say_nothing
         self.informer = Informer(
             ports.api, self.store, ports.clock, jitter=ports.jitter, report=self._report
         )
@@ -123,8 +129,9 @@ class Controller:
                 tasks.create_task(self.informer.run(self.options.watched, self._queries()))
                 await self.informer.wait_synced()
                 # Whoever cannot see the cluster must not keep the lease from those who can.
+                self._on_leadership(self.leader is None)
                 if self.leader is not None:
-                    tasks.create_task(self.leader.run(self._on_leadership))
+                    tasks.create_task(self.leader.run(self._lead))
                 await self.loop.run(reconcilers)
         finally:
             if self.leader is not None:
@@ -140,7 +147,8 @@ class Controller:
             "Lease": Query(namespace="kube-node-lease"),
         }
 
-    def _on_leadership(self, is_leading: bool) -> None:  # noqa: FBT001 - a state, not an option
+    def _lead(self, is_leading: bool) -> None:  # noqa: FBT001 - a state, not an option
+        self._on_leadership(is_leading)
         if is_leading:
             self.loop.lead()
 
@@ -162,6 +170,10 @@ class Controller:
             self.store.identity = Identity(read.aws.cluster_name, self.store.identity.scheme)
         self.store.configure(read)
         self.loop.wake_all()
+
+
+def _say_nothing(_is_leading: bool) -> None:  # noqa: FBT001 - as above
+    """Tell nobody."""
 
 
 def _ignore(_resource: Resource[Any], _problem: str) -> None:
