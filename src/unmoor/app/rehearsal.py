@@ -268,7 +268,7 @@ class Rehearsal:
             for instance in store.sorted(kinds.INSTANCES)
             if instance.status.phase in {"Pending", "Running"}
             and not instance.spec.is_terminating
-            and f"sim:///{instance.spec.zone}/{instance.name}" not in known
+            and instance.provider_id not in known
         ]
         crashes = self._narrator.counts["crashes"]
         return [

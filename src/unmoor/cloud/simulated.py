@@ -22,7 +22,7 @@ import msgspec
 from unmoor.cloud import choice
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.model.base import JSON, Ref
-from unmoor.model.cluster import Instance
+from unmoor.model.cluster import SIMULATED_SCHEME, Instance
 from unmoor.model.instance import CloudInstance, InstanceState, InstanceType, LaunchRequest
 from unmoor.model.kinds import CONFIG_MAPS, INSTANCES
 from unmoor.model.requirement import RequirementError
@@ -30,7 +30,6 @@ from unmoor.runtime.ports import Api, ApiError, CloudError, Query, Unreachable
 
 T = TypeVar("T")
 
-SCHEME = "sim"
 CLUSTER_LABEL = "sim.unmoor.dev/cluster"
 """On an Instance: a digest of the cluster's name, which may be no label value."""
 SETTINGS = CONFIG_MAPS.ref("unmoor-sim-cloud", "kube-system")
@@ -52,7 +51,7 @@ _STATES = {
 class SimulatedCloud:
     """The cloud port over the Kubernetes API."""
 
-    scheme = SCHEME
+    scheme = SIMULATED_SCHEME
 
     def __init__(self, api: Api, types: tuple[InstanceType, ...] = ()) -> None:
         """Sell ``types``, the catalogue by default."""
@@ -183,7 +182,7 @@ class SimulatedCloud:
                 shape, zone=spec.zone, capacity_type=spec.capacity_type, extra=labels
             )
         return CloudInstance(
-            provider_id=provider_id_of(instance),
+            provider_id=instance.provider_id,
             state=_state(instance),
             instance_type=spec.instance_type,
             zone=spec.zone,
@@ -204,11 +203,6 @@ def instance_name(token: str) -> str:
     return f"i-{_digest(token)}"
 
 
-def provider_id_of(instance: Instance) -> str:
-    """Return what the Node of this instance carries in ``spec.providerID``."""
-    return f"{SCHEME}:///{instance.spec.zone}/{instance.name}"
-
-
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:ID_CHARS]
 
@@ -220,8 +214,8 @@ def _by_name(instance: Instance) -> str:
 def _name_in(provider_id: str) -> str:
     scheme, _, rest = provider_id.partition(":///")
     zone, _, name = rest.partition("/")
-    if scheme != SCHEME or not zone or not name or "/" in name:
-        raise CloudError("invalid", f"{provider_id!r} is no {SCHEME}:///zone/name")
+    if scheme != SIMULATED_SCHEME or not zone or not name or "/" in name:
+        raise CloudError("invalid", f"{provider_id!r} is no {SIMULATED_SCHEME}:///zone/name")
     return name
 
 

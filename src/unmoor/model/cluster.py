@@ -71,6 +71,10 @@ class Event(Object):
     last_timestamp: datetime | None = None
 
 
+SIMULATED_SCHEME = "sim"
+"""Of the provider ids of simulated machines: ``sim:///zone/name``."""
+
+
 class InstanceSpec(Struct):
     """A simulated machine as asked for (``sim.unmoor.dev/v1alpha1``)."""
 
@@ -101,3 +105,8 @@ class Instance(Object):
 
     spec: InstanceSpec = InstanceSpec()
     status: InstanceStatus = InstanceStatus()
+
+    @property
+    def provider_id(self) -> str:
+        """What its Node carries in ``spec.providerID``."""
+        return f"{SIMULATED_SCHEME}:///{self.spec.zone}/{self.name}"

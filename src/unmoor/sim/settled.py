@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
+from unmoor.model.cluster import SIMULATED_SCHEME
 from unmoor.sim import truth as true
 from unmoor.sim.truth import Truth
 
@@ -56,7 +57,7 @@ def _instances_have_machines(truth: Truth) -> Iterator[Unsettled]:
         spec = instance["spec"]
         if spec.get("cluster") != truth.cluster or true.is_going(instance):
             continue
-        if truth.machines_of(f"sim:///{spec['zone']}/{true.name(instance)}"):
+        if truth.machines_of(f"{SIMULATED_SCHEME}:///{spec['zone']}/{true.name(instance)}"):
             continue
         provisioner = (spec.get("labels") or {}).get(names.PROVISIONER_NAME, "")
         if provisioner and truth.get("Provisioner", provisioner) is None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from unmoor.model import names
 from unmoor.model.base import JSON
+from unmoor.model.cluster import SIMULATED_SCHEME
 from unmoor.sim.apiserver.server import Server
 from unmoor.sim.apiserver.storage import Entry
 
@@ -80,7 +81,7 @@ class Truth:
     def is_ours(self, node: JSON) -> bool:
         """Decisions, "Ours": every Machine of it names this cluster, or it has none and does."""
         provider_id = node["spec"].get("providerID", "")
-        if not provider_id.startswith("sim://"):
+        if not provider_id.startswith(f"{SIMULATED_SCHEME}://"):
             return False
         machines = self.machines_of(provider_id)
         if machines:
@@ -90,7 +91,7 @@ class Truth:
     def is_our_machine(self, machine: JSON) -> bool:
         """It names this cluster, and is of our cloud or of none yet."""
         provider_id = (machine.get("status") or {}).get("providerID", "")
-        is_our_cloud = not provider_id or provider_id.startswith("sim://")
+        is_our_cloud = not provider_id or provider_id.startswith(f"{SIMULATED_SCHEME}://")
         return is_our_cloud and marks_of(machine).get(names.MANAGED_BY) == self.cluster
 
     # Remembering.

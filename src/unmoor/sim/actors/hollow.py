@@ -23,8 +23,6 @@ from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.taint import NO_SCHEDULE
 
-SCHEME = "sim"
-"""Of provider ids: ``sim:///zone/name``, as the simulated cloud gives them out."""
 LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
 """How long a kubelet's lease is good for (kubelet default)."""
@@ -38,11 +36,6 @@ INTERRUPTED_CODE = 143
 """The exit code of a container whose work was not done when it was told to stop."""
 
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
-
-
-def provider_id(instance: Instance) -> str:
-    """The provider id of an instance."""
-    return f"{SCHEME}:///{instance.spec.zone}/{instance.name}"
 
 
 def node(instance: Instance, shape: InstanceType | None) -> JSON:
@@ -63,7 +56,7 @@ def node(instance: Instance, shape: InstanceType | None) -> JSON:
         "kind": NODES.kind,
         "metadata": {"name": instance.name, "labels": labels},
         "spec": {
-            "providerID": provider_id(instance),
+            "providerID": instance.provider_id,
             "taints": [*(dict(one) for one in spec.taints), not_ready],
         },
     }
