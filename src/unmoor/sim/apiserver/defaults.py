@@ -140,10 +140,14 @@ def _node(_store: Store, _table: Table, obj: JSON) -> JSON:
     taints = spec.get("taints") or []
     if not any(taint.get("key") == _NOT_READY for taint in taints):
         spec["taints"] = [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]
-    found = obj.get("status") or _NO_STATUS
-    if found.get("capacity") and not found.get("allocatable"):
-        found = {**found, "allocatable": found["capacity"]}
-    return {**obj, "spec": spec, "status": found}
+    return {**obj, "spec": spec, "status": with_allocatable(obj.get("status") or _NO_STATUS)}
+
+
+def with_allocatable(found: JSON) -> JSON:
+    """A node's status in which allocatable is capacity, unless it says something else."""
+    if found and found.get("capacity") and not found.get("allocatable"):
+        return {**found, "allocatable": found["capacity"]}
+    return found
 
 
 def _namespace(_store: Store, _table: Table, obj: JSON) -> JSON:

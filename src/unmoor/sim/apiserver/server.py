@@ -112,6 +112,11 @@ class Server:
             raise status.no_such_page()
         return obj
 
+    def has(self, ref: Ref) -> bool:
+        """True when the object is there."""
+        table = self._table(ref.kind)
+        return _key(table, ref) in table.objects
+
     def list(
         self, resource: Resource[Any], query: Query = ALL, *, limit: int = 0, after: str = ""
     ) -> Listing:

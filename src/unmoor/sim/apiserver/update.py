@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from unmoor.model.base import JSON, Key
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import checks, status
+from unmoor.sim.apiserver.defaults import with_allocatable
 from unmoor.sim.apiserver.fields.managers import UPDATE
 from unmoor.sim.apiserver.ownership import of_updated, owning_of
 from unmoor.sim.apiserver.patch import is_same
@@ -70,7 +71,7 @@ class Write:
     def apply(self, wanted: JSON) -> JSON:
         """Carry it out, and return the object as it is afterwards."""
         old, table = self.old, self.table
-        if wanted is old:
+        if wanted is old and self.entries is None:
             return old
         if table.schema is not None:
             wanted = table.schema.prune(wanted)
@@ -200,6 +201,8 @@ class Write:
             new = {**old, "metadata": meta}
             if "status" in wanted:
                 new["status"] = wanted["status"]
+                if resource.kind == "Node":
+                    new["status"] = with_allocatable(wanted["status"])
             else:
                 new.pop("status", None)
             return new
