@@ -172,6 +172,7 @@ def test_a_service_account(tmp_path: Path) -> None:
         namespace="kube-system",
         auth=TokenFile(directory / "token"),
         authority=PEM,
+        authority_file=directory / "ca.crt",
     )
 
 

@@ -1,51 +1,38 @@
-"""Who are we? Credentials as values, and the one object that turns them into a header.
-
-A token in a file rotates (the kubelet renews a service account's token long before it expires), so
-it is read again from time to time, and at once when the server refuses the last one.
+"""Who are we? Identities as values, as a configuration names them.
 
 Secrets are wrapped: they appear in no repr, no log and no error text.
 
-Must not: know kubeconfig files, or speak to anybody.
+Must not: know kubeconfig files, or speak to anybody. :mod:`unmoor.kube.credentials` turns an
+identity into what a request carries.
 """
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
-from typing import Protocol, TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from unmoor.runtime.ports import Clock
+from unmoor.kube.proxy import Proxy
+from unmoor.kube.rotating import read_small
+from unmoor.kube.secret import Secret
 
-REREAD_AFTER_S = 60.0
-"""A token file is read again when the last reading is older; it is small and local."""
+__all__ = [
+    "Anonymous",
+    "Auth",
+    "AuthError",
+    "Basic",
+    "Exec",
+    "InteractiveMode",
+    "Oidc",
+    "Secret",
+    "Token",
+    "TokenFile",
+    "is_token",
+    "read_token",
+]
 
-
-class Secret:
-    """A text that nobody sees by accident."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        """Wrap a secret as soon as it is read."""
-        self._text = text
-
-    def reveal(self) -> str:
-        """The secret itself; only where it goes to the server."""
-        return self._text
-
-    def __repr__(self) -> str:
-        """What logs and errors show."""
-        return "<secret>"
-
-    def __eq__(self, other: object) -> bool:
-        """Two secrets are equal when their texts are."""
-        return isinstance(other, Secret) and other._text == self._text
-
-    def __hash__(self) -> int:
-        """Equal secrets have equal hashes."""
-        return hash(self._text)
+InteractiveMode: TypeAlias = Literal["Never", "IfAvailable", "Always"]
 
 
 class AuthError(Exception):
@@ -75,83 +62,56 @@ class Basic(msgspec.Struct, frozen=True):
     password: Secret
 
 
-Auth: TypeAlias = Anonymous | Token | TokenFile | Basic
+class Exec(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that is asked for credentials.
+
+    ``origin``: the file, context and user that name it, for error texts. ``cluster``: JSON about
+    the cluster that the program gets to see, "" for none. Arguments and environment often hold
+    secrets.
+    """
+
+    origin: str
+    command: str
+    api_version: str
+    arguments: tuple[Secret, ...] = ()
+    environment: tuple[tuple[str, Secret], ...] = ()
+    interactive: InteractiveMode = "IfAvailable"
+    hint: str = ""
+    cluster: Secret = Secret("")
 
 
-class Credentials(Protocol):
-    """What the client asks before each request."""
+class Oidc(msgspec.Struct, frozen=True, kw_only=True):
+    """An id token of an OpenID Connect issuer, which the issuer renews for a refresh token.
 
-    async def header(self) -> str:
-        """The Authorization header, "" for none. Raises AuthError."""
-        ...
+    ``file`` and ``user``: where the tokens stand. Others may renew them there, and so do we.
+    ``authority``: PEM; ``authority_file`` is read again. Neither means what the system trusts.
+    """
 
-    async def renew(self, rejected: str) -> bool:
-        """Read again after the server has refused ``rejected``; True when there is another one."""
-        ...
-
-
-def credentials(auth: Auth, clock: Clock) -> Credentials:
-    """The credentials of an identity."""
-    match auth:
-        case Anonymous():
-            return _Fixed("")
-        case Token():
-            return _Fixed(f"Bearer {auth.token.reveal()}")
-        case Basic():
-            pair = f"{auth.username}:{auth.password.reveal()}"
-            return _Fixed("Basic " + base64.b64encode(pair.encode()).decode())
-        case TokenFile():
-            return _FromFile(auth.path, clock)
-        case never:
-            assert_never(never)
+    origin: str
+    issuer: str
+    client_id: str
+    client_secret: Secret = Secret("")
+    id_token: Secret = Secret("")
+    refresh_token: Secret = Secret("")
+    authority: str = ""
+    authority_file: Path | None = None
+    proxy: Proxy | None = None
+    file: Path | None = None
+    user: str = ""
 
 
-class _Fixed:
-    """A header that never changes."""
-
-    def __init__(self, header: str) -> None:
-        self._header = header
-
-    async def header(self) -> str:
-        return self._header
-
-    async def renew(self, rejected: str) -> bool:
-        return rejected != self._header
+Auth: TypeAlias = Anonymous | Token | TokenFile | Basic | Exec | Oidc
 
 
-class _FromFile:
-    """A bearer token from a file; the last good one serves while the file cannot be read."""
-
-    def __init__(self, path: Path, clock: Clock) -> None:
-        self._path = path
-        self._clock = clock
-        self._header = ""
-        self._read_at_s: float | None = None
-
-    async def header(self) -> str:
-        now_s = self._clock.now().mono
-        if self._read_at_s is None or now_s - self._read_at_s >= REREAD_AFTER_S:
-            self._read()
-            self._read_at_s = now_s
-        return self._header
-
-    async def renew(self, rejected: str) -> bool:
-        self._read()
-        self._read_at_s = self._clock.now().mono
-        return self._header != rejected
-
-    def _read(self) -> None:
-        try:
-            self._header = f"Bearer {read_token(self._path)}"
-        except AuthError:
-            if not self._header:
-                raise
+def is_token(text: str) -> bool:
+    """It can stand in a header after ``Bearer``."""
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
 def read_token(path: Path) -> str:
     """The token in a file. Raises AuthError that names the file and the remedy."""
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = read_small(path, "ascii").strip()
     except OSError as error:
         raise AuthError(
             f"token file {path}: {error.strerror}: check the path and its mode"
@@ -160,6 +120,6 @@ def read_token(path: Path) -> str:
         raise AuthError(f"token file {path}: not a token: it is not plain text") from None
     if not token:
         raise AuthError(f"token file {path}: it is empty: write a token into it")
-    if not token.isprintable() or " " in token:
+    if not is_token(token):
         raise AuthError(f"token file {path}: not a token: it has spaces or line breaks inside")
     return token

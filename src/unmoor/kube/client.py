@@ -1,9 +1,10 @@
 """The Kubernetes port over HTTP: one session, one method for each verb, no opinions.
 
 Nothing is tried twice here, because only the caller knows whether trying again is right. There are
-two exceptions. After a 401 the request was not carried out, and a rotated token is the usual cause,
-so the credentials are read again and the request is sent once more. And when the server has closed
-an idle connection in the moment that we use it, aiohttp repeats a GET, PUT or DELETE on a new one.
+two exceptions. After a 401 the request was not carried out, and credentials that have rotated are
+the usual cause, so they are looked for again and the request is sent once more. And when the server
+has closed an idle connection in the moment that we use it, aiohttp repeats a GET, PUT or DELETE on
+a new one.
 
 Must not: cache, decide, or let anything but ApiError and Unreachable out (cancellation apart).
 """
@@ -22,12 +23,13 @@ import aiohttp
 import msgspec
 
 from unmoor import __version__
-from unmoor.kube import tls
 from unmoor.kube.access import Config
 from unmoor.kube.answer import error_of, error_of_status
-from unmoor.kube.auth import AuthError, credentials
+from unmoor.kube.auth import AuthError
 from unmoor.kube.codec import Malformed, ServerSaid, codec_of, decode_object
+from unmoor.kube.credentials import credentials
 from unmoor.kube.lines import Lines, LineTooLong
+from unmoor.kube.renewal import Proof
 from unmoor.kube.request import (
     PATCH_TYPES,
     Request,
@@ -37,6 +39,7 @@ from unmoor.kube.request import (
     selection,
     writing,
 )
+from unmoor.kube.tls import Contexts
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS, Resource
 from unmoor.runtime.bucket import TokenBucket
@@ -76,6 +79,10 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     watch_grace_s: float = 30.0
 
 
+class NoCredentials(Unreachable):
+    """Nothing was sent, as we cannot prove who we are; it says why, and what would help."""
+
+
 class KubeApi:
     """The API server that ``config`` leads to. Enter it as a context, or call ``close`` at the end.
 
@@ -93,8 +100,10 @@ class KubeApi:
         """Check the credentials; the first request connects."""
         self._server = config.server
         self._server_name = config.tls_server_name or None
-        self._tls = tls.context_of(config)
-        self._credentials = credentials(config.auth, clock)
+        self._way = config.proxy.options() if config.proxy else {}
+        self._impersonation = config.impersonation.headers() if config.impersonation else []
+        self._contexts = Contexts(config, clock)
+        self._credentials = credentials(config, clock)
         self._clock = clock
         self._random = random
         self._settings = settings
@@ -111,6 +120,7 @@ class KubeApi:
 
     async def close(self) -> None:
         """Close the connections; requests under way fail as Unreachable."""
+        await self._credentials.close()
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -251,12 +261,12 @@ class KubeApi:
         self, request: Request, *, total_s: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A successful answer, its body not read yet; reading may take ``total_s`` in all."""
-        header = await self._header(request)
-        response = await self._start(request, header, total_s)
+        proof = await self._proof(request)
+        response = await self._start(request, proof, total_s)
         try:
-            if response.status == 401 and await self._renew(request, header):  # noqa: PLR2004
+            if response.status == 401 and await self._renew(request, proof):  # noqa: PLR2004
                 _hang_up(response)
-                response = await self._start(request, await self._header(request), total_s)
+                response = await self._start(request, await self._proof(request), total_s)
             if not response.ok or response.status >= 300:  # noqa: PLR2004
                 body = await _beginning(response)
                 now = self._clock.now().wall
@@ -265,11 +275,13 @@ class KubeApi:
         finally:
             _hang_up(response)
 
-    async def _start(self, request: Request, header: str, total_s: float) -> aiohttp.ClientResponse:
+    async def _start(
+        self, request: Request, proof: Proof, total_s: float
+    ) -> aiohttp.ClientResponse:
         wait_s = self._bucket.reserve(self._clock.now().mono)
         if wait_s:
             await self._clock.sleep(wait_s)
-        headers = {"Authorization": header} if header else {}
+        headers = {"Authorization": proof.header.reveal()} if proof.header else {}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
         # Whatever happens to the body, the first line must come soon.
@@ -281,39 +293,39 @@ class KubeApi:
                 data=request.body,
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=total_s),
+                ssl=self._contexts.of(proof.certificate, proof.key) or True,
                 server_hostname=self._server_name,
                 allow_redirects=False,
+                **self._way,
             )
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(
-                ssl=self._tls if self._tls is not None else True,
-                limit=self._settings.connections_max,
-            )
+            connector = aiohttp.TCPConnector(limit=self._settings.connections_max)
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers={
-                    "Accept": "application/json",
+                headers=[
+                    ("Accept", "application/json"),
                     # Inside a cluster compression costs more than it saves.
-                    "Accept-Encoding": "identity",
-                    "User-Agent": f"unmoor/{__version__}",
-                },
+                    ("Accept-Encoding", "identity"),
+                    ("User-Agent", f"unmoor/{__version__}"),
+                    *self._impersonation,
+                ],
             )
         return self._session
 
-    async def _header(self, request: Request) -> str:
+    async def _proof(self, request: Request) -> Proof:
         try:
-            return await self._credentials.header()
+            return await self._credentials.proof()
         except AuthError as error:
-            raise Unreachable(f"{request}: {error}") from None
+            raise NoCredentials(f"{request}: {error}") from None
 
-    async def _renew(self, request: Request, rejected: str) -> bool:
+    async def _renew(self, request: Request, rejected: Proof) -> bool:
         try:
             return await self._credentials.renew(rejected)
         except AuthError as error:
-            raise Unreachable(f"{request}: {error}") from None
+            raise NoCredentials(f"{request}: {error}") from None
 
 
 def _unreachable(request: Request, error: Exception) -> Unreachable:

@@ -6,7 +6,7 @@
 What we do not support is refused by name, never ignored: a credential that is silently left out
 looks like a broken cluster.
 
-Must not: connect, or keep anything. Token files are read again by :mod:`unmoor.kube.auth`.
+Must not: connect, or keep anything. What rotates is read again by :mod:`unmoor.kube.credentials`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from unmoor.kube import kubeconfig
 from unmoor.kube.access import Config, ConfigError
 from unmoor.kube.auth import AuthError, TokenFile, read_token
+from unmoor.kube.proxy import of_environment
+from unmoor.kube.rotating import read_small
 
 __all__ = ["Config", "ConfigError", "in_cluster", "load"]
 
@@ -38,14 +40,14 @@ def load(
     """
     home = Path(environ.get("HOME", "/nonexistent")) / ".kube" / "config"
     if path:
-        return kubeconfig.load([Path(path)], context, must_exist=True)
+        return kubeconfig.load([Path(path)], context, environ=environ)
     if environ.get("KUBECONFIG"):
         paths = [Path(part) for part in environ["KUBECONFIG"].split(os.pathsep) if part]
-        return kubeconfig.load(paths, context, must_exist=False)
+        return kubeconfig.load(paths, context, environ=environ, must_exist=False)
     if environ.get("KUBERNETES_SERVICE_HOST") and not context:
         return in_cluster(environ, service_account)
     if home.exists():
-        return kubeconfig.load([home], context, must_exist=True)
+        return kubeconfig.load([home], context, environ=environ)
     raise ConfigError(
         "no cluster",
         "KUBECONFIG",
@@ -73,12 +75,15 @@ def in_cluster(environ: Mapping[str, str], directory: Path = SERVICE_ACCOUNT) ->
             origin, "token", str(error), "set automountServiceAccountToken: true on the pod"
         ) from None
     name = _read(directory / "namespace").strip() if (directory / "namespace").exists() else ""
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     return Config(
-        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        server=server,
         origin=origin,
         namespace=name or "default",
         auth=TokenFile(token),
         authority=_authority(directory / "ca.crt", origin),
+        authority_file=directory / "ca.crt",
+        proxy=of_environment(server, environ),
     )
 
 
@@ -95,4 +100,4 @@ def _authority(path: Path, origin: str) -> str:
 
 
 def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace")
+    return read_small(path, "latin-1")

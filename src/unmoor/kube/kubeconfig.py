@@ -9,47 +9,20 @@ Must not: look for files; ``unmoor.kube.config`` does.
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
 import msgspec
 import yaml
 
+from unmoor.kube import cluster_entry, user_entry
 from unmoor.kube.access import Config, ConfigError
-from unmoor.kube.auth import Anonymous, Auth, AuthError, Basic, Secret, Token, TokenFile, read_token
+from unmoor.kube.auth import Secret
+from unmoor.kube.entry import Entry, Fields
 
 SIZE_LIMIT_BYTES = 16 * 2**20
 """A larger file is no kubeconfig."""
-
-T = TypeVar("T")
-
-
-class _Cluster(msgspec.Struct, frozen=True, rename="kebab"):
-    server: str | None = None
-    certificate_authority: str | None = None
-    certificate_authority_data: str | None = None
-    insecure_skip_tls_verify: bool | None = None
-    tls_server_name: str | None = None
-    proxy_url: str | None = None
-
-
-class _User(msgspec.Struct, frozen=True, rename="kebab"):
-    token: str | None = None
-    token_file: str | None = msgspec.field(default=None, name="tokenFile")
-    client_certificate: str | None = None
-    client_certificate_data: str | None = None
-    client_key: str | None = None
-    client_key_data: str | None = None
-    username: str | None = None
-    password: str | None = None
-
-    def __repr__(self) -> str:
-        """Without its secrets."""
-        return "<user>"
 
 
 class _Context(msgspec.Struct, frozen=True, rename="kebab"):
@@ -58,44 +31,26 @@ class _Context(msgspec.Struct, frozen=True, rename="kebab"):
     namespace: str | None = None
 
 
-UNSUPPORTED_USER = {
-    "exec": "credential plugins are not supported yet: use a token, a tokenFile or a certificate",
-    "auth-provider": "auth providers left Kubernetes in 1.26: use a token or a certificate",
-    "as": "impersonation is not supported yet: use a user that has the rights itself",
-    "as-uid": "impersonation is not supported yet: use a user that has the rights itself",
-    "as-groups": "impersonation is not supported yet: use a user that has the rights itself",
-    "as-user-extra": "impersonation is not supported yet: use a user that has the rights itself",
-}
-UNSUPPORTED_CLUSTER = {
-    "proxy-url": "proxies are not supported yet: use a context that reaches the server directly",
-}
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    """One named entry, and the file it stands in."""
-
-    file: Path
-    name: str
-    body: dict[str, Any]
-
-    def __repr__(self) -> str:
-        """Without its body: it may hold secrets."""
-        return f"{self.file}: {self.name}"
-
-
 class _Merged(msgspec.Struct):
     """What all files say together."""
 
-    clusters: dict[str, _Entry] = {}
-    users: dict[str, _Entry] = {}
-    contexts: dict[str, _Entry] = {}
+    clusters: dict[str, Entry] = {}
+    users: dict[str, Entry] = {}
+    contexts: dict[str, Entry] = {}
     current: str = ""
 
 
-def load(paths: Sequence[Path], context: str = "", *, must_exist: bool = True) -> Config:
+def load(
+    paths: Sequence[Path],
+    context: str = "",
+    *,
+    environ: Mapping[str, str],
+    must_exist: bool = True,
+) -> Config:
     """The configuration of one context, ``current-context`` by default. Raises ConfigError.
 
-    With ``must_exist`` False missing files are passed over, as long as one is there.
+    With ``must_exist`` False missing files are passed over, as long as one is there. ``environ``
+    has the way to plugins and proxies.
     """
     present = [path for path in paths if must_exist or path.exists()]
     where = ", ".join(str(path) for path in paths)
@@ -119,7 +74,7 @@ def load(paths: Sequence[Path], context: str = "", *, must_exist: bool = True) -
             f"there is no context {name!r}",
             f"choose one of: {_listed(merged.contexts)}",
         )
-    return _configure(merged, merged.contexts[name])
+    return _configure(merged, merged.contexts[name], environ)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -136,7 +91,7 @@ def _merge(merged: _Merged, path: Path) -> None:
         ("users", merged.users),
         ("contexts", merged.contexts),
     ):
-        found: dict[str, _Entry] = {}
+        found: dict[str, Entry] = {}
         for entry in _named(path, section, document.get(section)):
             if entry.name in found:
                 raise ConfigError(
@@ -179,7 +134,7 @@ def _parse(path: Path) -> dict[str, Any]:
     return document
 
 
-def _named(path: Path, section: str, entries: object) -> Iterable[_Entry]:
+def _named(path: Path, section: str, entries: object) -> Iterable[Entry]:
     """The entries of ``clusters``, ``users`` or ``contexts``."""
     if entries is None:
         return
@@ -194,55 +149,43 @@ def _named(path: Path, section: str, entries: object) -> Iterable[_Entry]:
             )
         if not isinstance(body, dict):
             body = {}
-        yield _Entry(path, name, body)
+        yield Entry(path, name, body)
 
 
 # ------------------------------------------------------------------------------------- one context
 
 
-def _configure(merged: _Merged, context: _Entry) -> Config:
+def _configure(merged: _Merged, context: Entry, environ: Mapping[str, str]) -> Config:
     origin = f"{context.file}: context {context.name!r}"
-    chosen = _typed(context, _Context, origin)
-    cluster_entry = _find(merged.clusters, chosen.cluster, origin, "cluster")
-    cluster_origin = f"{cluster_entry.file}: context {context.name!r}: cluster {chosen.cluster!r}"
-    _refuse(cluster_entry, UNSUPPORTED_CLUSTER, cluster_origin)
-    cluster = _typed(cluster_entry, _Cluster, cluster_origin)
+    chosen = Fields(context, origin).typed(_Context)
+    entry = _find(merged.clusters, chosen.cluster, origin, "cluster")
+    fields = Fields(entry, f"{entry.file}: context {context.name!r}: cluster {chosen.cluster!r}")
+    cluster = cluster_entry.read(fields, environ)
     if chosen.user:
-        user_entry = _find(merged.users, chosen.user, origin, "user")
+        entry = _find(merged.users, chosen.user, origin, "user")
     else:
-        user_entry = _Entry(context.file, "", {})
-    user_origin = f"{user_entry.file}: context {context.name!r}: user {chosen.user!r}"
-    _refuse(user_entry, UNSUPPORTED_USER, user_origin)
-    user = _typed(user_entry, _User, user_origin)
-    cluster_fields = _Fields(cluster_entry, cluster_origin)
-    user_fields = _Fields(user_entry, user_origin)
-    certificate = user_fields.text("client-certificate")
-    key = user_fields.text("client-key")
-    if bool(certificate) != bool(key):
-        missing = "client-key" if certificate else "client-certificate"
-        raise ConfigError(user_origin, missing, "it is missing", "a certificate needs its key")
-    authority = cluster_fields.text("certificate-authority")
-    if authority and cluster.insecure_skip_tls_verify:
-        raise ConfigError(
-            cluster_origin,
-            "insecure-skip-tls-verify",
-            "it contradicts certificate-authority",
-            "remove one of them; keep the authority",
-        )
+        entry = Entry(context.file, "", {})
+    fields = Fields(entry, f"{entry.file}: context {context.name!r}: user {chosen.user!r}")
+    user = user_entry.read(fields, entry.name, cluster.told, environ)
     return Config(
-        server=_server(cluster.server or "", cluster_origin),
+        server=cluster.server,
         origin=origin,
         namespace=chosen.namespace or "default",
-        auth=_auth(user, user_fields),
-        authority=authority,
-        is_insecure=bool(cluster.insecure_skip_tls_verify),
-        tls_server_name=cluster.tls_server_name or "",
-        certificate=certificate,
-        key=Secret(key),
+        auth=user.auth,
+        authority=cluster.authority.text,
+        authority_file=cluster.authority.file,
+        is_insecure=cluster.is_insecure,
+        tls_server_name=cluster.tls_server_name,
+        certificate=user.certificate.text,
+        certificate_file=user.certificate.file,
+        key=Secret(user.key.text),
+        key_file=user.key.file,
+        proxy=cluster.proxy,
+        impersonation=user.impersonation,
     )
 
 
-def _find(entries: dict[str, _Entry], name: str | None, origin: str, field: str) -> _Entry:
+def _find(entries: dict[str, Entry], name: str | None, origin: str, field: str) -> Entry:
     if not name:
         raise ConfigError(origin, field, "it is not set", f"choose one of: {_listed(entries)}")
     if name not in entries:
@@ -250,102 +193,3 @@ def _find(entries: dict[str, _Entry], name: str | None, origin: str, field: str)
             origin, field, f"there is no {field} {name!r}", f"choose one of: {_listed(entries)}"
         )
     return entries[name]
-
-
-def _typed(entry: _Entry, kind: type[T], origin: str) -> T:
-    try:
-        return msgspec.convert(entry.body, kind)
-    except msgspec.ValidationError as error:
-        # msgspec names types and the path, never the value.
-        problem, _, path = str(error).partition(" - at `$.")
-        raise ConfigError(
-            origin, path.rstrip("`") or entry.name, problem, "put texts in quotes"
-        ) from None
-
-
-def _refuse(entry: _Entry, unsupported: dict[str, str], origin: str) -> None:
-    for field, why in unsupported.items():
-        if entry.body.get(field):
-            problem, _, remedy = why.partition(": ")
-            raise ConfigError(origin, field, problem, remedy)
-
-
-def _server(server: str, origin: str) -> str:
-    remedy = "write it as https://host:port"
-    if not server:
-        raise ConfigError(origin, "server", "it is not set", remedy)
-    if "@" in server:  # looked for in the text: without a scheme urlsplit finds no user
-        raise ConfigError(
-            origin, "server", "it has a user name in it", "move the credentials to the user"
-        )
-    try:
-        parts = urlsplit(server)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        raise ConfigError(origin, "server", "it is not a URL", remedy) from None
-    if parts.scheme not in {"https", "http"} or not host:
-        raise ConfigError(origin, "server", f"{server!r} is not a URL of an API server", remedy)
-    if parts.query or parts.fragment:
-        raise ConfigError(origin, "server", "it has a query or a fragment", remedy)
-    return server.rstrip("/")
-
-
-def _auth(user: _User, fields: _Fields) -> Auth:
-    if user.token_file:
-        path = fields.path(user.token_file)
-        try:
-            read_token(path)
-        except AuthError as error:
-            problem, _, remedy = str(error).rpartition(": ")
-            raise ConfigError(fields.origin, "tokenFile", problem, remedy) from None
-        return TokenFile(path)
-    if user.token:
-        token = user.token.strip()
-        if not token.isprintable() or " " in token or not token.isascii():
-            raise ConfigError(
-                fields.origin, "token", "it has spaces or odd characters inside", "copy it again"
-            )
-        return Token(Secret(token))
-    if user.username:
-        return Basic(user.username, Secret(user.password or ""))
-    return Anonymous()
-
-
-class _Fields:
-    """Reads ``x-data`` (base64, inline) or else the file that ``x`` names."""
-
-    def __init__(self, entry: _Entry, origin: str) -> None:
-        self._entry = entry
-        self.origin = origin
-
-    def path(self, written: str) -> Path:
-        """A path as it is meant: relative to the file that says it."""
-        return self._entry.file.parent / Path(written)
-
-    def text(self, field: str) -> str:
-        """The PEM text of a field, "" when neither form is set."""
-        if inline := self._entry.body.get(f"{field}-data"):
-            return self._decoded(f"{field}-data", inline)
-        if written := self._entry.body.get(field):
-            return self._contents(field, self.path(written))
-        return ""
-
-    def _decoded(self, field: str, inline: str) -> str:
-        try:
-            return base64.b64decode("".join(inline.split()), validate=True).decode()
-        except (binascii.Error, ValueError):
-            raise ConfigError(
-                self.origin, field, "it is not PEM in base64", "encode it: base64 -w0 file.pem"
-            ) from None
-
-    def _contents(self, field: str, path: Path) -> str:
-        try:
-            return path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(
-                self.origin, field, f"{path}: {error.strerror}", "check the path and its mode"
-            ) from None
-        except UnicodeDecodeError:
-            raise ConfigError(
-                self.origin, field, f"{path} is not PEM", "give a file in PEM"
-            ) from None
