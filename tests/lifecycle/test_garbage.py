@@ -21,6 +21,7 @@ from unmoor.model.observation import Answer, Asked
 from unmoor.model.snapshot import Identity
 
 LAUNCHED = (condition(MACHINE_LAUNCHED),)
+UNKNOWN = {names.PROVISIONER_NAME: "unknown"}
 
 
 def just(seconds: float) -> Any:
@@ -93,7 +94,7 @@ def test_an_instance_without_a_machine_goes() -> None:
         {"cluster": "another"},
         {"state": InstanceState.SHUTTING_DOWN},
         {"token": "uid-machine-m-new-1"},
-        {"labels": {names.PROVISIONER_NAME: "unknown"}},
+        {"labels": UNKNOWN},
     ],
     ids=["young", "another-cluster", "going", "live-token", "t03-unknown-provisioner"],
 )
@@ -103,6 +104,23 @@ def test_what_is_spared(spared: dict[str, Any]) -> None:
     world.settle(GARBAGE)
 
     assert world.done(Terminate) == []
+
+
+def test_t03_what_an_attempt_of_ours_left_goes_although_its_provisioner_is_gone() -> None:
+    left = instance(token="uid-of-a-machine-that-is-gone-1", labels=UNKNOWN)
+    world = World(instances=[left])
+    world.run(GARBAGE, for_s=60)
+
+    assert world.cloud[left.provider_id].state.is_going
+
+
+def test_t03_with_a_claimed_node_it_stays_even_if_all_our_kinds_were_deleted() -> None:
+    kept = instance(token="uid-of-a-machine-that-is-gone-1", labels=UNKNOWN)
+    world = World(node(), pod(), instances=[kept])
+    world.run(*ALL, for_s=300)
+
+    assert world.done(Terminate) == world.done(Delete) == []
+    assert world.names("Node") == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 The cloud's list may lag behind the truth in both directions, so it only raises a suspicion: each
 suspect is asked for by itself, after the list was made, before anything is done. An instance of
 another cluster, a young one, one whose launch is still being written down, and one whose
-provisioner nobody knows (case T03) are left alone.
+provisioner nobody knows (case T03) are left alone; but not what an attempt of ours has left behind
+before it became a node.
 
 An instance with a node is not ended under its pods: the node is deleted, and its termination drains
 it first.
@@ -165,7 +166,8 @@ def _is_ripe(view: View, instance: CloudInstance, listed: Listed) -> bool:
 
 def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment) -> Step[Memory]:
     provisioner = instance.labels.get(names.PROVISIONER_NAME, "")
-    if provisioner and view.provisioner(provisioner) is None:
+    is_known = not provisioner or view.provisioner(provisioner) is not None
+    if not is_known and not _is_unfinished(view, instance):
         return Step(verdicts=(_unknown_provisioner(instance, provisioner),))
     answer = view.instance(instance.provider_id)
     if answer is None or answer.at.mono < listed.at.mono:
@@ -179,6 +181,15 @@ def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment
     if found is None or found.state.is_going or found.cluster != view.identity.cluster:
         return Step()
     return _collect_instance(view, instance, moment)
+
+
+def _is_unfinished(view: View, instance: CloudInstance) -> bool:
+    """An attempt of ours on which nobody has built yet: no node of it was ever claimed.
+
+    Were all our kinds deleted at once, every node would be claimed, and nothing be ended.
+    """
+    nodes = view.nodes_of(instance.provider_id)
+    return bool(instance.token) and all(_is_unclaimed(view, node) for node in nodes)
 
 
 def _unreadable(view: View, name: str) -> Verdict:

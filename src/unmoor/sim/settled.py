@@ -48,7 +48,7 @@ def _deleted_machines_are_gone(truth: Truth) -> Iterator[Unsettled]:
 
 
 def _instances_have_machines(truth: Truth) -> Iterator[Unsettled]:
-    """But one whose Provisioner is gone: a person has to say what it is for (T03)."""
+    """But one with a claimed node whose Provisioner is gone: a person has to say (T03)."""
     tokens = set()
     for machine in truth.all("Machine"):
         number = true.marks_of(machine).get(names.LAUNCH_ATTEMPT, "")
@@ -60,7 +60,8 @@ def _instances_have_machines(truth: Truth) -> Iterator[Unsettled]:
         if truth.machines_of(f"{SIMULATED_SCHEME}:///{spec['zone']}/{true.name(instance)}"):
             continue
         provisioner = (spec.get("labels") or {}).get(names.PROVISIONER_NAME, "")
-        if provisioner and truth.get("Provisioner", provisioner) is None:
+        claimed = [n for n in truth.all("Node") if true.name(n) == true.name(instance)]
+        if provisioner and truth.get("Provisioner", provisioner) is None and claimed:
             continue
         waits = "and is waited for" if spec.get("token") in tokens else "and no Machine"
         yield f"instance {true.name(instance)} runs {waits}", _ref(instance)
