@@ -11,7 +11,7 @@ from tests import builders
 from tests.builders import budget, condition, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import ALL, CONSISTENCY, GARBAGE, LEASE, MACHINE, TERMINATION
-from unmoor.lifecycle.effects import Delete, Evict, Observe, Terminate
+from unmoor.lifecycle.effects import Delete, Evict, Observe, Patch, Terminate
 from unmoor.model import names
 from unmoor.model.base import ObjectMeta
 from unmoor.model.cluster import Lease
@@ -187,6 +187,8 @@ def test_a_machine_deleted_before_its_launch_was_written_down_leaves_nothing() -
     world = World(lost, node(is_joined=False), pod(), provisioner(), instances=[launched])
     world.run(*ALL, for_s=300)
 
+    adoption = next(one for one in world.done(Patch) if one.ref.kind == "Node")
+    assert adoption.resource_version == "1"  # it replaces the finalizers
     order = [type(effect) for effect in world.effects]
     assert order.index(Evict) < order.index(Terminate)
     assert world.names("Machine") == world.names("Node") == world.names("Pod") == []

@@ -1,4 +1,4 @@
-"""A launch attempt's number, when somebody has written anything else into its annotation."""
+"""A launch attempt's number: what somebody has written there, and what makes it a new one."""
 
 from __future__ import annotations
 
@@ -25,3 +25,21 @@ def test_what_is_no_number_counts_from_the_start(written: str) -> None:
     found = world.view.machine("m-a")
     assert found is not None
     assert found.is_launched
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens"),
+    [
+        (ProblemKind.UNKNOWN, ["uid-machine-m-a-1", "uid-machine-m-a-1"]),
+        (ProblemKind.TOO_MANY_REQUESTS, ["uid-machine-m-a-1", "uid-machine-m-a-1"]),
+        (ProblemKind.FAILED, ["uid-machine-m-a-1", "uid-machine-m-a-2"]),
+    ],
+)
+def test_what_says_nothing_about_an_attempt_is_asked_again_under_its_token(
+    kind: ProblemKind, tokens: list[str]
+) -> None:
+    world = World(machine(is_new=True))
+    world.launch_problems = [Problem(kind, "no")]
+    world.run(MACHINE, for_s=5)
+
+    assert [effect.request.token for effect in world.done(Launch)] == tokens

@@ -14,7 +14,7 @@ from unmoor.lifecycle.effects import Delete, Evict, Observe, Terminate
 from unmoor.model import names
 from unmoor.model.base import Object
 from unmoor.model.instance import InstanceState
-from unmoor.model.observation import Asked
+from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
 
@@ -192,6 +192,19 @@ def test_t077_the_finalizer_goes_when_the_machine_is_gone() -> None:
     assert world.names("Pod") == ["web-2"]
     assert world.names("Node") == []
     assert world.done(Terminate) == []
+
+
+def test_t077_a_machine_known_to_be_gone_takes_both_objects_along() -> None:
+    world = World(node(deleted_at=builders.NOW), machine(), pod())
+    missing: Answer[Any] = Answer(world.moment, None, Problem(ProblemKind.NOT_FOUND))
+    world.view._answers[Asked.INSTANCE, "sim:///a"] = missing
+    world.settle(TERMINATION)
+    left = world.view.machine("m-a")
+
+    assert world.names("Node") == []
+    assert left is not None
+    assert left.is_deleting
+    assert evicted(world) == []
 
 
 def test_t077_a_machine_that_the_cloud_still_lists_as_terminated_is_gone_too() -> None:
