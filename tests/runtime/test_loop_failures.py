@@ -21,7 +21,7 @@ from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked, ProblemKind
 from unmoor.model.snapshot import View
-from unmoor.runtime.loop import (
+from unmoor.runtime.loop import NOT_LEADING_POLL_S, (
     MEMORIES_KEPT,
     InlineExecutor,
 )
@@ -253,12 +253,12 @@ def test_leading_is_noticed_even_if_nobody_tells() -> None:
     world.see("Node", "a")
 
     async def scene() -> None:
-        await passes(10.5)
+        await passes(NOT_LEADING_POLL_S + 0.5)
         world.is_leading = True
-        await passes(10)
+        await passes(2 * NOT_LEADING_POLL_S)
 
     world.play([world.row(nothing, wakes=ON_NODES)], scene)
-    assert world.times("a") == [11.0]
+    assert world.times("a") == [2 * NOT_LEADING_POLL_S]
 
 
 def test_what_a_pass_found_is_not_done_after_leadership_was_lost() -> None:

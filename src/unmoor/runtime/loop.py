@@ -39,7 +39,7 @@ MEMORIES_KEPT = 50_000
 """Memories of one row; those that were not touched for longest are dropped first."""
 KNOWN_KEYS_FOR_S = 600.0
 """A key of which no object speaks any more is not stepped on its row's cadence after this long."""
-NOT_LEADING_POLL_S = 1.0
+NOT_LEADING_POLL_S = 10.0
 """How often a row asks whether it may act again; it is told besides."""
 
 

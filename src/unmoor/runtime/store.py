@@ -134,7 +134,7 @@ class Store(View):
         """Take what the server answered to a write or a live read."""
         resource = KINDS[kind]
         try:
-            obj = msgspec.convert(_without_nulls(body), resource.type)
+            obj = _converted(body, resource.type)
         except msgspec.ValidationError as error:
             self.mark_broken(resource, _broken(kind, body, str(error)))
             return
@@ -225,6 +225,14 @@ def _broken(kind: str, body: JSON, problem: str) -> Broken:
         uid=str(meta.get("uid", "")),
     )
     return Broken(ref, str(meta.get("resourceVersion", "")), problem)
+
+
+def _converted(body: JSON, wanted: type[Any]) -> Any:
+    """Nulls are rare, so they are looked for only when something does not fit."""
+    try:
+        return msgspec.convert(body, wanted)
+    except msgspec.ValidationError:
+        return msgspec.convert(_without_nulls(body), wanted)
 
 
 def _without_nulls(value: Any) -> Any:
