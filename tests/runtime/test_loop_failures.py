@@ -21,8 +21,9 @@ from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked, ProblemKind
 from unmoor.model.snapshot import View
-from unmoor.runtime.loop import NOT_LEADING_POLL_S, (
+from unmoor.runtime.loop import (
     MEMORIES_KEPT,
+    NOT_LEADING_POLL_S,
     InlineExecutor,
 )
 from unmoor.runtime.queue import BACK_OFF_MAX_S
