@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from unmoor.model.base import JSON
 
 OPERATIONS_LIMIT = 10_000
 """More operations in one JSON patch are refused (as the real server does)."""
+COPIES_LIMIT_BYTES = 3 * 2**20
+"""What the copies of one JSON patch may come to, or a few lines could fill the memory."""
 
 
 class PatchError(ValueError):
@@ -50,7 +54,12 @@ def merge(target: JSON, patch: JSON) -> JSON:
 
 def apply(document: Any, operations: list[JSON]) -> Any:
     """Apply a JSON patch, all or nothing. Raises PatchError naming the operation that failed."""
+    copied_bytes = 0
     for operation in operations:
+        if operation.get("op") == "copy":
+            copied_bytes += len(msgspec.json.encode(_copied(document, operation)))
+            if copied_bytes > COPIES_LIMIT_BYTES:
+                raise PatchError("its copies are too big")
         document = _applied(document, operation)
     return document
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unmoor.model.base import JSON
+from unmoor.sim.apiserver.fields.problems import word
 from unmoor.sim.apiserver.patch import is_same
 
 DIRECTIVE = "$patch"
@@ -84,6 +85,10 @@ class StrategicError(ValueError):
     """A patch that contradicts the kind's definition."""
 
 
+class MalformedError(StrategicError):
+    """A directive that is none."""
+
+
 def merge(kind: str, target: JSON, patch: JSON) -> JSON:
     """Apply a strategic merge patch; the very same object when nothing changed."""
     return _merge(MERGE_KEYS.get(kind, _OTHERS), "", target, patch)
@@ -95,8 +100,14 @@ def _merge(keys: dict[str, str], path: str, target: JSON, patch: JSON) -> JSON:
         return {name: value for name, value in patch.items() if name != DIRECTIVE}
     if directive == "delete":
         return {}
+    if directive is not None and directive != "merge":
+        raise StrategicError(
+            f"unknown patch type: {directive} in map: map[{DIRECTIVE}:{directive}]"
+        )
     result = dict(target)
     if RETAIN in patch:
+        if not isinstance(patch[RETAIN], list):
+            raise MalformedError("invalid patch format of retainKeys")
         result = {name: value for name, value in target.items() if name in patch[RETAIN]}
     _set(keys, path, result, patch)
     _reorder(keys, path, result, patch)
@@ -114,7 +125,7 @@ def _set(keys: dict[str, str], path: str, result: JSON, patch: JSON) -> None:
         if isinstance(value, dict):
             result[name] = _merge(keys, where, old if isinstance(old, dict) else {}, value)
         elif isinstance(value, list) and where in keys:
-            order = patch.get(ORDER + name)
+            order = _order(patch.get(ORDER + name))
             result[name] = _merge_list(keys, where, old, (value, order)) if old else _new(value)
         else:
             result[name] = value
@@ -125,12 +136,20 @@ def _reorder(keys: dict[str, str], path: str, result: JSON, patch: JSON) -> None
     for name, value in patch.items():
         if name.startswith(DELETE_FROM):
             field = name[len(DELETE_FROM) :]
-            result[field] = [one for one in result.get(field) or () if one not in value]
+            if isinstance(value, list) and isinstance(result.get(field), list):
+                result[field] = [one for one in result[field] if one not in value]
         elif name.startswith(ORDER) and name[len(ORDER) :] not in patch:
             field = name[len(ORDER) :]
             where = f"{path}.{field}" if path else field
-            if field in result and where in keys:
-                result[field] = _ordered(result[field], value, keys[where], result[field])
+            order = _order(value)
+            if order is not None and isinstance(result.get(field), list) and where in keys:
+                result[field] = _ordered(result[field], order, keys[where], result[field])
+
+
+def _order(value: Any) -> list[Any] | None:
+    if value is None or isinstance(value, list):
+        return value
+    raise StrategicError(f"expected a []interface {{}}, but received a {word(value)}")
 
 
 def _plain(patch: JSON) -> Iterator[tuple[str, Any]]:
@@ -145,7 +164,7 @@ def _new(items: list[Any]) -> list[Any]:
 
 
 def _merge_list(
-    keys: dict[str, str], path: str, old: list[Any], patch: tuple[list[Any], list[Any] | None]
+    keys: dict[str, str], path: str, old: Any, patch: tuple[list[Any], list[Any] | None]
 ) -> list[Any]:
     items, order = patch
     key = keys[path]
@@ -154,13 +173,13 @@ def _merge_list(
         return _ordered(merged, items if order is None else order, key, old)
     if any(isinstance(one, dict) and one.get(DIRECTIVE) == "replace" for one in items):
         return [one for one in items if DIRECTIVE not in one]
-    merged = list(old)
+    merged = list(old) if isinstance(old, list) else []
     for item in items:
         if not isinstance(item, dict) or key not in item:
             raise StrategicError(f"map: {item} does not contain declared merge key: {key}")
-        at = next((i for i, one in enumerate(merged) if one.get(key) == item[key]), None)
+        at = next((i for i, one in enumerate(merged) if _name(one, key) == item[key]), None)
         if item.get(DIRECTIVE) == "delete":
-            merged = [one for one in merged if one.get(key) != item[key]]
+            merged = [one for one in merged if _name(one, key) != item[key]]
         elif at is None:
             merged.append(_merge(keys, path, {}, item))
         else:
