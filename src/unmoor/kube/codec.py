@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from unmoor.model.base import JSON, Ref
+from unmoor.model.base import JSON, Ref, without_nulls
 from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import Bookmark, Broken, Change, Page, WatchEvent
 
@@ -142,7 +142,7 @@ class Codec(Generic[T]):
         except _FAILURES:
             pass
         try:
-            return msgspec.convert(_without_nulls(_OBJECT.decode(text)), self._type)
+            return msgspec.convert(without_nulls(_OBJECT.decode(text)), self._type)
         except _FAILURES as error:
             meta = _metadata(_lenient(text))
             return Broken(
@@ -163,17 +163,6 @@ def decode_object(text: bytes) -> JSON:
         return _OBJECT.decode(text)
     except _FAILURES as error:
         raise Malformed(f"the answer is not a JSON object: {error}") from None
-
-
-def _without_nulls(value: Any) -> Any:
-    """The same value with every null member left out, as if it had never been sent."""
-    match value:
-        case dict():
-            return {k: _without_nulls(v) for k, v in value.items() if v is not None}
-        case list():
-            return [_without_nulls(v) for v in value if v is not None]
-        case _:
-            return value
 
 
 def _lenient(text: bytes) -> JSON:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import msgspec
 
-from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Patch, Terminate, say
-from unmoor.lifecycle.launch import linked_to, terminated, token_of
+from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Patch, Terminate
+from unmoor.lifecycle.launch import given_up, linked_to, token_of
 from unmoor.lifecycle.step import Step
 from unmoor.lifecycle.termination import is_told_to_go, told_again_at
 from unmoor.model import names
@@ -118,12 +118,7 @@ def _collect_machine(machine: Machine, moment: Moment) -> Step[Memory]:
         event="InstanceMissing",
         is_warning=True,
     )
-    delete = Delete(
-        ref=ref_of(machine),
-        why="its instance is gone",
-        facts=(terminated(machine, "garbage_collected"),),
-    )
-    return Step(effects=(delete, *say(verdict)), verdicts=(verdict,))
+    return given_up(machine, verdict, why="its instance is gone", counted_as="garbage_collected")
 
 
 def _age_s(machine: Machine, moment: Moment) -> float:

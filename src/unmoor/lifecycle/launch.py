@@ -268,12 +268,8 @@ def _out_of_capacity(machine: Machine, problem: Problem) -> Step[int]:
         event="InsufficientCapacityError",
         is_warning=True,
     )
-    delete = Delete(
-        ref=ref_of(machine),
-        why="the cloud has no capacity for it",
-        facts=(terminated(machine, "insufficient_capacity"),),
-    )
-    return Step(effects=(delete, *say(verdict)), verdicts=(verdict,))
+    why = "the cloud has no capacity for it"
+    return given_up(machine, verdict, why=why, counted_as="insufficient_capacity")
 
 
 def _unlinked(machine: Machine, provider_id: str) -> Step[int]:
@@ -284,17 +280,16 @@ def _unlinked(machine: Machine, provider_id: str) -> Step[int]:
         message=f"machine {machine.name} is linked to {provider_id}, which does not exist",
         evidence={"provider_id": provider_id},
     )
-    delete = Delete(
-        ref=ref_of(machine),
-        why="the instance that it is linked to does not exist",
-        facts=(terminated(machine, "garbage_collected"),),
-    )
-    return Step(effects=(delete,), verdicts=(verdict,))
+    why = "the instance that it is linked to does not exist"
+    return given_up(machine, verdict, why=why, counted_as="garbage_collected")
 
 
-def terminated(machine: Machine, reason: str) -> Fact:
-    """Count a machine that unmoor lets go (spec 10.1); a person's deletion is not counted."""
-    return Fact("machines_terminated", {"reason": reason, "provisioner": machine.provisioner_name})
+def given_up(machine: Machine, verdict: Verdict, *, why: str, counted_as: str) -> Step[Any]:
+    """Delete a machine, tell it, and count it (spec 10.1); a person's deletion is not counted."""
+    labels = {"reason": counted_as, "provisioner": machine.provisioner_name}
+    facts = (Fact("machines_terminated", labels),)
+    delete = Delete(ref=ref_of(machine), why=why, facts=facts)
+    return Step(effects=(delete, *say(verdict)), verdicts=(verdict,))
 
 
 def _copy(machine: Machine, instance: CloudInstance, moment: Moment) -> Step[int]:

@@ -22,9 +22,8 @@ from unmoor.lifecycle.effects import (
     own,
     owner,
     remove_finalizer,
-    say,
 )
-from unmoor.lifecycle.launch import linked_to, terminated, token_of
+from unmoor.lifecycle.launch import given_up, linked_to, token_of
 from unmoor.lifecycle.step import Step, join
 from unmoor.lifecycle.termination import is_gone, is_told_to_go, told_again_at
 from unmoor.model import names
@@ -264,10 +263,7 @@ def _give_up(view: View, machine: Machine) -> Step[Memory]:
         event="NeverRegistered",
         is_warning=True,
     )
-    delete = Delete(
-        ref=ref_of(machine), why="no node has joined", facts=(terminated(machine, "liveness"),)
-    )
-    return Step(effects=(delete, *say(verdict)), verdicts=(verdict,))
+    return given_up(machine, verdict, why="no node has joined", counted_as="liveness")
 
 
 def _delete_nodes(machine: Machine, nodes: tuple[Node, ...]) -> Step[Memory]:

@@ -21,6 +21,17 @@ JSON: TypeAlias = dict[str, Any]
 """One API object as the server speaks it. Only adapters and the simulator touch these."""
 
 
+def without_nulls(value: Any) -> Any:
+    """The same without null members, which mean "nothing there": servers do send them."""
+    match value:
+        case dict():
+            return {k: without_nulls(v) for k, v in value.items() if v is not None}
+        case list():
+            return [without_nulls(v) for v in value if v is not None]
+        case _:
+            return value
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Struct(
     msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True

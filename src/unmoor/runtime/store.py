@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from unmoor.model.base import JSON, Key, Object, Ref
+from unmoor.model.base import JSON, Key, Object, Ref, without_nulls
 from unmoor.model.kinds import KINDS, Resource
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.settings import Settings
@@ -232,15 +232,4 @@ def _converted(body: JSON, wanted: type[Any]) -> Any:
     try:
         return msgspec.convert(body, wanted)
     except msgspec.ValidationError:
-        return msgspec.convert(_without_nulls(body), wanted)
-
-
-def _without_nulls(value: Any) -> Any:
-    """The same without null members, which mean "nothing there": servers do send them."""
-    match value:
-        case dict():
-            return {k: _without_nulls(v) for k, v in value.items() if v is not None}
-        case list():
-            return [_without_nulls(v) for v in value if v is not None]
-        case _:
-            return value
+        return msgspec.convert(without_nulls(body), wanted)
