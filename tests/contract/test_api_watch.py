@@ -121,6 +121,7 @@ async def test_a_deletion_of_what_does_not_decode_is_one(place: Place) -> None:
 async def test_without_a_version_a_watch_begins_with_what_there_is(place: Place) -> None:
     await place.config_map("b")
     await place.config_map("a")
+    await version_of(place, CONFIG_MAPS)  # a server's cache may lag; a list waits for it
 
     changes = await told(place, CONFIG_MAPS, since="0", count=2)
 
