@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 import msgspec
@@ -93,6 +93,11 @@ def problem_of(error: PortError) -> Problem:
             return Problem(ProblemKind.UNKNOWN, str(error) or type(error).__name__)
 
 
+_BUG = Problem(ProblemKind.UNKNOWN, "a bug of ours")
+_Asking: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | TagInstance | Observe
+"""What has an answer that must be waited for: everything but Publish."""
+
+
 class Interpreter:
     """Executes effects. ``cloud`` None: no provider is configured, every cloud effect fails."""
 
@@ -115,22 +120,38 @@ class Interpreter:
 
         ``may_act`` is asked right before each one. All have ended when this returns.
         """
-        return tuple(await asyncio.gather(*(self._one(effect, may_act) for effect in effects)))
+        asked = [effect for effect in effects if not isinstance(effect, Publish)]
+        if len(asked) == 1:
+            answers = [await self._one(asked[0], may_act)]
+        else:
+            answers = await asyncio.gather(*(self._one(effect, may_act) for effect in asked))
+        outcomes = iter(answers)
+        return tuple(
+            self._say(effect, may_act) if isinstance(effect, Publish) else next(outcomes)
+            for effect in effects
+        )
 
-    async def _one(self, effect: AnyEffect, may_act: MayAct) -> Outcome:
+    def _say(self, effect: Publish, may_act: MayAct) -> Outcome:
+        """Publishing waits for nobody, and a drain says much: it needs no task of its own."""
+        if not may_act():
+            return Outcome(effect, Problem(ProblemKind.FAILED, "not leading"))
+        try:
+            self._recorder.publish(effect, self._clock.now().wall)
+        except Exception:  # noqa: BLE001 - ours, as below
+            return Outcome(effect, _BUG, traceback.format_exc())
+        return Outcome(effect)
+
+    async def _one(self, effect: _Asking, may_act: MayAct) -> Outcome:
         try:
             async with self._permits(effect):
                 if not may_act():
                     return Outcome(effect, Problem(ProblemKind.FAILED, "not leading"))
                 return Outcome(effect, await self._do(effect))
         except Exception:  # noqa: BLE001 - ours: this effect crashes, the others are waited for
-            problem = Problem(ProblemKind.UNKNOWN, "a bug of ours")
-            return Outcome(effect, problem, traceback.format_exc())
+            return Outcome(effect, _BUG, traceback.format_exc())
 
-    def _permits(self, effect: AnyEffect) -> AbstractAsyncContextManager[None]:
+    def _permits(self, effect: _Asking) -> AbstractAsyncContextManager[None]:
         match effect:
-            case Publish():
-                return nullcontext()
             case Launch() | Terminate() | TagInstance():
                 return self._calls
             case Observe() if effect.asked is not Asked.OBJECT:
@@ -138,7 +159,7 @@ class Interpreter:
             case _:
                 return self._requests
 
-    async def _do(self, effect: AnyEffect) -> Problem | None:
+    async def _do(self, effect: _Asking) -> Problem | None:
         match effect:
             case Patch():
                 return await self._write(effect.ref, lambda: self._patch(effect))
@@ -156,9 +177,6 @@ class Interpreter:
                 return await self._tag(effect)
             case Observe():
                 return await self._observe(effect)
-            case Publish():
-                self._recorder.publish(effect, self._clock.now().wall)
-                return None
 
     # The API server.
 
