@@ -56,8 +56,6 @@ TEMPLATE: JSON = {
     "spec": {"containers": [{"name": "main", "image": "img:1"}]},
 }
 WORKLOAD: JSON = {"selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
-LINGER_S = 0.02
-"""A watch that is cut leaves a TLS connection behind, which says good-bye before it goes."""
 
 
 # -------------------------------------------------------------------------------------- the faces
@@ -81,7 +79,6 @@ async def http() -> AsyncIterator[Api]:
         access = Config(server=face.url, auth=Token(Secret(face.token)), authority=face.ca_pem)
         async with KubeApi(access, clock=SystemClock(), random=random.Random(1)) as api:
             yield api
-        await asyncio.sleep(LINGER_S)
 
 
 def collected(face: Open) -> Open:
@@ -112,7 +109,6 @@ def real(plane: ControlPlane) -> Open:
         access = config.load(path=str(plane.kubeconfig))
         async with KubeApi(access, clock=SystemClock(), random=random.Random(1)) as api:
             yield api
-        await asyncio.sleep(LINGER_S)
 
     return opened
 
