@@ -39,7 +39,7 @@ from unmoor.model.kinds import (
 from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.ports import Api, ApiError, Change, DeleteOptions, Query, WatchEvent
 from unmoor.sim.actors.garbage import GarbageCollector
-from unmoor.sim.apiserver import Server
+from unmoor.sim.apiserver import FAITHFUL, Server
 from unmoor.sim.direct import DirectApi
 from unmoor.sim.http import HttpFace
 
@@ -69,13 +69,13 @@ def wall() -> datetime:
 @contextlib.asynccontextmanager
 async def direct() -> AsyncIterator[Api]:
     """The embedded server, without a wire."""
-    yield DirectApi(Server(wall, seed=1))
+    yield DirectApi(Server(wall, seed=1, manners=FAITHFUL))
 
 
 @contextlib.asynccontextmanager
 async def http() -> AsyncIterator[Api]:
     """The embedded server behind a port, and our HTTP client in front of it."""
-    async with HttpFace(Server(wall, seed=1)) as face:
+    async with HttpFace(Server(wall, seed=1, manners=FAITHFUL)) as face:
         access = Config(server=face.url, auth=Token(Secret(face.token)), authority=face.ca_pem)
         async with KubeApi(access, clock=SystemClock(), random=random.Random(1)) as api:
             yield api
