@@ -20,6 +20,7 @@ from tests.kube.server import (
     sends,
     status,
 )
+from unmoor.kube.auth import Secret, Token
 from unmoor.kube.client import ClientSettings, KubeApi
 from unmoor.model.kinds import NODES, PODS
 from unmoor.runtime.ports import ApiError, PortError, Unreachable
@@ -264,3 +265,31 @@ async def test_plain_http_spoken_to_a_tls_client_and_the_other_way_round() -> No
         api._server = api._server.replace("http:", "https:")
         with pytest.raises(Unreachable, match="SSL"):
             await api.get(POD)
+
+
+async def test_whoever_echoes_our_secret_is_not_quoted_with_it() -> None:
+    echo = b'{"kind": "Status", "code": 403, "message": "you sent Authorization: Bearer my-secret"}'
+    async with (
+        Server(says(403, echo)) as server,
+        server.api(auth=Token(Secret("my-secret"))) as api,
+    ):
+        with pytest.raises(ApiError, match=r"Bearer \*\*\*") as caught:
+            await api.get(NODES.ref("a"))
+
+    assert "my-secret" not in f"{caught.value} {caught.value.status}"
+
+
+async def test_a_server_that_talks_on_is_quoted_in_part() -> None:
+    long = b'{"kind": "Status", "code": 403, "message": "' + b"no " * 50_000 + b'"}'
+    async with Server(says(403, long)) as server, server.api() as api:
+        with pytest.raises(ApiError) as caught:
+            await api.get(NODES.ref("a"))
+
+    assert len(str(caught.value)) < 3_000
+
+
+@pytest.mark.parametrize("answer", [b"{}", b'{"items": null}', b'{"metadata": 3}'])
+async def test_an_answer_without_metadata_is_no_object(answer: bytes) -> None:
+    async with Server(says(200, answer)) as server, server.api() as api:
+        with pytest.raises(Unreachable, match="no object"):
+            await api.get(NODES.ref("a"))

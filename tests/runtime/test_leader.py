@@ -62,10 +62,11 @@ class Candidate:
         clock.skew_s = skew_s
         self.leader = Leader(self.api, clock, identity=identity, namespace="karpenter", times=times)
         self.changes: list[tuple[float, bool]] = []
+        self.problems: list[str] = []
         self.task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self.task = asyncio.create_task(self.leader.run(self._note))
+        self.task = asyncio.create_task(self.leader.run(self._note, self.problems.append))
 
     async def stop(self) -> None:
         """As a process stops: no more renewals, then the lease is given up."""

@@ -22,6 +22,8 @@ from unmoor.runtime.ports import ApiError, PortError, Unreachable
 
 EXCERPT_CHARS = 200
 """How much of a foreign body goes into an error text."""
+MESSAGE_CHARS = 2_000
+"""How much of what an API server says goes there."""
 RETRY_AFTER_MAX_S = 3600.0
 """Nobody makes us wait longer than this at a time."""
 
@@ -56,7 +58,8 @@ def error_of(code: int, headers: Mapping[str, str], body: bytes, now: datetime) 
         return error_of_status(status, code=code, retry_after_s=wait_s)
     said = _excerpt(body)
     # Every answer of a kube-apiserver has an audit id, also its plain "404 page not found".
-    if code in _CLAIMS and "Audit-Id" not in headers:
+    is_redirect = 300 <= code < 400  # noqa: PLR2004 - nobody else sends us elsewhere
+    if is_redirect or (code in _CLAIMS and "Audit-Id" not in headers):
         return Unreachable(f"not the API server answered, but something before it: {code} {said}")
     return ApiError(code, _reason(code), said, retry_after_s=wait_s)
 
@@ -74,7 +77,7 @@ def error_of_status(
     return ApiError(
         code,
         _text(status.get("reason")) or _reason(code),
-        _text(status.get("message")) or "the server did not say why",
+        _cut(_text(status.get("message")), MESSAGE_CHARS) or "the server did not say why",
         retry_after_s=retry_after_s,
         status=status,
     )
@@ -98,7 +101,11 @@ def _excerpt(body: bytes) -> str:
     text = "".join(char for char in text if char.isprintable())
     if not text:
         return "with an empty body"
-    return text if len(text) <= EXCERPT_CHARS else text[:EXCERPT_CHARS] + "..."
+    return _cut(text, EXCERPT_CHARS)
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[:chars] + "..."
 
 
 def _retry_after_s(value: str, now: datetime) -> float | None:

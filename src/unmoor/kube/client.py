@@ -56,6 +56,8 @@ from unmoor.runtime.ports import (
 
 T = TypeVar("T")
 
+SECRET_CHARS_LEAST = 8
+"""A shorter one may be part of any word, and is no secret either."""
 ERROR_BODY_LIMIT_BYTES = 2**20
 """What is read of an answer that says no."""
 KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_PROBES = 30, 10, 3
@@ -176,7 +178,11 @@ class KubeApi:
 
     async def get(self, ref: Ref) -> JSON:
         """One object as it is now."""
-        return await self._json(Request(method="GET", path=path(ref)))
+        request = Request(method="GET", path=path(ref))
+        found = await self._json(request)
+        if not isinstance(found.get("metadata"), dict):
+            raise Unreachable(f"{request}: the answer is no object: it has no metadata")
+        return found
 
     # ----------------------------------------------------------------------------------- writing
 
@@ -266,10 +272,12 @@ class KubeApi:
         try:
             if response.status == 401 and await self._renew(request, proof):  # noqa: PLR2004
                 _hang_up(response)
-                response = await self._start(request, await self._proof(request), total_s)
+                proof = await self._proof(request)
+                response = await self._start(request, proof, total_s)
             if not response.ok or response.status >= 300:  # noqa: PLR2004
                 body = await _beginning(response)
                 now = self._clock.now().wall
+                body = _without(proof, body)  # who echoes a request may echo its secret
                 raise error_of(response.status, response.headers, body, now)
             yield response
         finally:
@@ -340,6 +348,11 @@ async def _beginning(response: aiohttp.ClientResponse) -> bytes:
         if len(body) > ERROR_BODY_LIMIT_BYTES:
             break
     return body
+
+
+def _without(proof: Proof, body: bytes) -> bytes:
+    secret = proof.header.reveal().rpartition(" ")[2].encode()
+    return body.replace(secret, b"***") if len(secret) >= SECRET_CHARS_LEAST else body
 
 
 async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

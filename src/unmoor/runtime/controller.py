@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -131,7 +132,8 @@ class Controller:
                 # Whoever cannot see the cluster must not keep the lease from those who can.
                 self._on_leadership(self.leader is None)
                 if self.leader is not None:
-                    tasks.create_task(self.leader.run(self._lead))
+                    told = partial(self._report, kinds.LEASES)
+                    tasks.create_task(self.leader.run(self._lead, told))
                 await self.loop.run(reconcilers)
         finally:
             if self.leader is not None:

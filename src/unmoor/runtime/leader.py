@@ -23,6 +23,8 @@ from unmoor.model.kinds import LEASES
 from unmoor.model.moment import rfc3339_micro
 from unmoor.runtime.ports import Api, ApiError, Clock, PortError
 
+COUNT_MOST = 2**31 - 1
+"""The server refuses a lease with a larger count, whoever wrote the one before."""
 RELEASE_LIMIT_S = 5.0
 """A clean stop tries this long to give the lease up."""
 _NOT_FOUND = 404
@@ -73,8 +75,15 @@ class Leader:
             return False
         return self._clock.now().mono < self._renewed_at + self._times.renew_deadline_s
 
-    async def run(self, on_change: Callable[[bool], None] = lambda _: None) -> None:
-        """Acquire and renew until cancelled; ``on_change`` hears when we begin or stop to lead."""
+    async def run(
+        self,
+        on_change: Callable[[bool], None] = lambda _: None,
+        on_problem: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Acquire and renew until cancelled.
+
+        ``on_change`` hears when we begin or stop to lead, ``on_problem`` what the server refuses.
+        """
         was_leading = False
         while True:
             asked_at = self._clock.now().mono
@@ -82,9 +91,9 @@ class Leader:
                 # An answer that comes later than this would be of no use any more.
                 async with asyncio.timeout(self._times.renew_deadline_s / 2):
                     self._renewed_at = asked_at if await self._try() else None
-            except (PortError, TimeoutError):
+            except (PortError, TimeoutError) as error:
                 # Unknown or refused: what we hold stays good until its deadline.
-                pass
+                on_problem(f"{self._ref} is not held: {str(error) or 'no answer in time'}")
             is_leading = self.may_act()
             if is_leading != was_leading:
                 was_leading = is_leading
@@ -128,7 +137,7 @@ class Leader:
             return False
         taken = {
             "acquireTime": rfc3339_micro(self._clock.now().wall),
-            "leaseTransitions": int(spec.get("leaseTransitions") or 0) + 1,
+            "leaseTransitions": min(int(spec.get("leaseTransitions") or 0) + 1, COUNT_MOST),
         }
         return await self._won(lambda: self._write(lease, taken))
 

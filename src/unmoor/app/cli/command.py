@@ -32,7 +32,8 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Say it as every other program does: who, then what."""
-        click.echo(f"unmoor: {self.format_message()}", file=file or sys.stderr)
+        said = " ".join(self.format_message().splitlines())  # a server may say it in many
+        click.echo(f"unmoor: {said}", file=file or sys.stderr)
 
 
 class Command(click.Command):
