@@ -175,9 +175,9 @@ async def test_no_such_node_and_nothing_is_touched(cluster: Cluster) -> None:
 
 
 async def test_a_cordon_that_is_forbidden_ends_it_at_once(cluster: Cluster) -> None:
-    cluster.refused.add(("PATCH", "Node"))
+    cluster.refused.add(("patch", "Node"))
 
     code, _, err = await drain(cluster, "a")
 
     assert code == 1
-    assert err == "unmoor: node/a cannot be cordoned: you may not PATCH nodes\n"
+    assert err == "unmoor: node/a cannot be cordoned: you may not patch nodes\n"

@@ -191,13 +191,13 @@ async def test_missing_definitions_are_named_with_the_remedy(cluster: Cluster) -
 
 
 async def test_missing_rights_are_named_with_the_remedy(cluster: Cluster) -> None:
-    cluster.refused.add(("GET", "Machine"))
+    cluster.refused.add(("list", "Machine"))
 
     code, said = await refused(cluster)
 
     assert code == 1
     assert said == (
-        "unmoor: we may not list machines (you may not GET machines): "
+        "unmoor: we may not list machines (you may not list machines): "
         "grant what deploy/rbac.yaml lists"
     )
 
