@@ -96,6 +96,19 @@ def test_deadlines(text: str, default_s: float | None, expected: datetime | None
     assert deadline == Deadline(expected)
 
 
+def test_r1_pods_that_keep_coming_back_hold_up_no_later_tier() -> None:
+    critical = pod("dns", priority_class=names.SYSTEM_CLUSTER_CRITICAL)
+    stubborn = pod("stubborn")
+    held = drain.plan([critical, stubborn], moment(), stuck_after_s=60.0)
+    assert named(held.turn) == ["stubborn"]
+
+    plan = drain.plan(
+        [critical, stubborn], moment(), stuck_after_s=60.0, returning=frozenset({stubborn.uid})
+    )
+    assert named(plan.turn) == ["dns", "stubborn"]
+    assert named(plan.waiting) == ["dns", "stubborn"]
+
+
 @pytest.mark.parametrize("text", ["soon", "-5m", "2024-05-01T12:02:00"])
 def test_a_bad_deadline_is_ignored_and_said(text: str) -> None:
     annotated = node(annotations={names.DRAIN_DEADLINE: text}, deleted_at=at(0))

@@ -96,6 +96,7 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
         stuck_after_s=cadence.stuck_terminating_s,
         deadline=order.deadline,
         passed=eviction.passed(view, node, memory),
+        returning=eviction.returning(view, node, memory),
     )
     if plan.waiting:
         until = cordoned_at + view.settings.load_balancer_wait_s

@@ -151,6 +151,11 @@ def _round_of(memory: Memory, pod: Pod) -> int:
     return 0 if rounds is None else rounds.done
 
 
+def returning(view: View, node: Node, memory: Memory) -> frozenset[str]:
+    """Return the uids of pods that keep coming back to the node (R1)."""
+    return frozenset(pod.uid for pod in view.pods_on(node.name) if is_returning(view, memory, pod))
+
+
 def passed(view: View, node: Node, memory: Memory) -> frozenset[str]:
     """Return the uids of returning pods that were admitted once more, or terminate (R1)."""
     return frozenset(

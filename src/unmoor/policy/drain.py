@@ -104,8 +104,11 @@ def plan(
     stuck_after_s: float,
     deadline: Deadline = Deadline(),
     passed: frozenset[str] = frozenset(),
+    returning: frozenset[str] = frozenset(),
 ) -> Plan:
-    """Sort a node's pods. ``passed``: uids that are no longer waited for (R1's returning pods)."""
+    """Sort a node's pods. ``returning`` (R1): uids of pods that keep coming back, which hold up no
+    tier but their own end; ``passed``: those of them that are no longer waited for.
+    """
     everyone = tuple(on_node)
     now = moment.wall
     waiting = tuple(
@@ -116,8 +119,12 @@ def plan(
     stuck = pods.stuck(everyone, now, stuck_after_s)
     if left_s is not None and left_s <= 0:
         return Plan(waiting, (), _late(waiting, deadline), tuple(staying), stuck)
-    tier = min((tier_of(pod) for pod in waiting), default=0)
-    turn = [pod for pod in staying if tier_of(pod) == tier or _is_urgent(pod, left_s)]
+    tier = min((tier_of(pod) for pod in waiting if pod.uid not in returning), default=0)
+    turn = [
+        pod
+        for pod in staying
+        if tier_of(pod) == tier or pod.uid in returning or _is_urgent(pod, left_s)
+    ]
     if left_s is not None:
         turn.sort(key=lambda pod: (-pod.grace_s, pod.key))  # R19: the longest grace first
     return Plan(waiting, tuple(turn), _late(waiting, deadline), (), stuck)

@@ -151,7 +151,7 @@ def _not_ours(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     kind = obj.get("kind", "")
     match kind:
         case "Node":
-            is_ours = entry.old is not None and truth.is_ours(obj)
+            is_ours = entry.old is not None and (truth.is_ours(obj) or _is_unclaimed(truth, obj))
         case "Machine":
             is_ours = entry.old is not None and truth.is_our_machine(obj)
         case "Instance":
@@ -166,6 +166,17 @@ def _not_ours(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
             is_ours = kind in {"Disruption", "Event"}
     if not is_ours:
         yield f"{kind} {true.name(obj)} is none of its business"
+
+
+def _is_unclaimed(truth: Truth, node: JSON) -> bool:
+    """A node that nobody has said anything about, on an instance that an attempt of ours made."""
+    provider_id = node["spec"].get("providerID", "")
+    instance = truth.instance_of(provider_id)
+    if instance is None or truth.machines_of(provider_id):
+        return False
+    spec, meta = instance["spec"], node["metadata"]
+    is_marked = names.MANAGED_BY in true.marks_of(node) or bool(meta.get("finalizers"))
+    return bool(spec.get("token")) and spec.get("cluster") == truth.cluster and not is_marked
 
 
 def _is_our_lease(truth: Truth, lease: JSON) -> bool:
