@@ -40,6 +40,17 @@ def write(directory: Path) -> None:
         (directory / f"{stem}.crt").write_bytes(pem)
 
 
+def issue(directory: Path, common_name: str, stem: Path) -> None:
+    """One more client of the authority in ``directory``: ``stem`` with .crt and .key."""
+    pem = (directory / "ca.key").read_bytes()
+    authority = serialization.load_pem_private_key(pem, None)
+    assert isinstance(authority, ec.EllipticCurvePrivateKey)
+    key = _write_key(stem.with_suffix(".key"))
+    subject = {NameOID.COMMON_NAME: common_name}
+    certificate = _certificate(subject, key.public_key(), [], authority)
+    stem.with_suffix(".crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+
 def _write_key(path: Path) -> ec.EllipticCurvePrivateKey:
     key = ec.generate_private_key(ec.SECP256R1())
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()

@@ -14,7 +14,7 @@ from typing import Any
 
 from unmoor.app.cli.command import Failure
 from unmoor.kube import config
-from unmoor.kube.client import KubeApi
+from unmoor.kube.client import KubeApi, NoCredentials
 from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import Api, ApiError, Clock, Unreachable
 
@@ -26,6 +26,8 @@ async def connected(kubeconfig: str, context: str, clock: Clock) -> AsyncIterato
     async with KubeApi(chosen, clock=clock, random=Random()) as api:
         try:
             yield api
+        except NoCredentials as error:
+            raise Failure(str(error)) from None  # it says itself where and what to do
         except Unreachable as error:
             raise Failure(
                 f"{chosen.server}: {error}; check the server's address in {chosen.origin}"

@@ -102,7 +102,7 @@ class KubeApi:
         """Check the credentials; the first request connects."""
         self._server = config.server
         self._server_name = config.tls_server_name or None
-        self._way = config.proxy.options() if config.proxy else {}
+        self._proxy = config.proxy
         self._impersonation = config.impersonation.headers() if config.impersonation else []
         self._contexts = Contexts(config, clock)
         self._credentials = credentials(config, clock)
@@ -292,6 +292,9 @@ class KubeApi:
         headers = {"Authorization": proof.header.reveal()} if proof.header else {}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
+        way: dict[str, Any] = {"headers": headers}
+        if self._proxy is not None:
+            way = self._proxy.options(self._server, headers)
         # Whatever happens to the body, the first line must come soon.
         async with asyncio.timeout(self._settings.timeout_s):
             return await self._connected().request(
@@ -299,12 +302,11 @@ class KubeApi:
                 self._server + request.path,
                 params=request.query,
                 data=request.body,
-                headers=headers,
                 timeout=aiohttp.ClientTimeout(total=total_s),
                 ssl=self._contexts.of(proof.certificate, proof.key) or True,
                 server_hostname=self._server_name,
                 allow_redirects=False,
-                **self._way,
+                **way,
             )
 
     def _connected(self) -> aiohttp.ClientSession:

@@ -162,7 +162,7 @@ class Issuer:
 
     async def _metadata(self, session: aiohttp.ClientSession) -> _Metadata:
         url = self._auth.issuer.rstrip("/") + "/.well-known/openid-configuration"
-        async with session.get(url, allow_redirects=False, **self._way()) as response:
+        async with session.get(url, allow_redirects=False, **self._way({})) as response:
             body = await _body(response)
             if response.status != 200:  # noqa: PLR2004
                 raise self._failure(f"{url} answers {response.status}", "check idp-issuer-url")
@@ -179,12 +179,9 @@ class Issuer:
 
     async def _refreshed(self, session: aiohttp.ClientSession, about: _Metadata) -> _Tokens:
         form = {"grant_type": "refresh_token", "refresh_token": self._refresh_token.reveal()}
-        headers = self._login(form, about)
+        way = self._way(self._login(form, about))
         url = about.token_endpoint
-        way = self._way()
-        async with session.post(
-            url, data=form, headers=headers, allow_redirects=False, **way
-        ) as response:
+        async with session.post(url, data=form, allow_redirects=False, **way) as response:
             body = await _body(response)
             if response.status != 200:  # noqa: PLR2004
                 raise self._failure(f"{url} answers {response.status}{_why(body)}", _AGAIN)
@@ -204,8 +201,9 @@ class Issuer:
             form["client_secret"] = secret
         return {}
 
-    def _way(self) -> dict[str, Any]:
-        return self._auth.proxy.options() if self._auth.proxy else {}
+    def _way(self, headers: Mapping[str, str]) -> dict[str, Any]:
+        proxy = self._auth.proxy
+        return proxy.options("https:", headers) if proxy else {"headers": headers}
 
     def _failure(self, problem: str, remedy: str) -> AuthError:
         return AuthError(f"{self._auth.origin}: auth-provider: {problem}; {remedy}")

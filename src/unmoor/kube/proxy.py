@@ -9,12 +9,12 @@ Must not: connect.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
-import aiohttp
 import msgspec
 
 from unmoor.kube.refusal import ConfigError
@@ -34,12 +34,15 @@ class Proxy(msgspec.Struct, frozen=True):
     username: str = ""
     password: Secret = Secret("")
 
-    def options(self) -> dict[str, Any]:
-        """The arguments of an aiohttp request."""
-        if not self.username:
-            return {"proxy": self.url}
-        login = aiohttp.BasicAuth(self.username, self.password.reveal(), encoding="utf-8")
-        return {"proxy": self.url, "proxy_auth": login}
+    def options(self, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
+        """The arguments of an aiohttp request for the URL ``target`` with these headers."""
+        login = {}
+        if self.username:
+            pair = f"{self.username}:{self.password.reveal()}"
+            login["Proxy-Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+        if target.startswith("https:"):  # into a tunnel the proxy does not see
+            return {"proxy": self.url, "proxy_headers": login, "headers": headers}
+        return {"proxy": self.url, "headers": {**headers, **login}}
 
 
 def parse(text: str, origin: str, field: str) -> Proxy:
