@@ -1,4 +1,4 @@
-"""What a custom object may look like: the schema of its CRD, for pruning and for types.
+"""What a custom object may look like: the schema of its CRD, for pruning, defaults and rules.
 
 What the schema does not know is dropped without a word; a value of the wrong type is refused. Both
 are what a real API server does with the CRDs that we install, so a field that is missing in a CRD
@@ -9,95 +9,178 @@ Must not: judge ``metadata``, which every kind has alike; or run CEL rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 from unmoor.model.base import JSON
 from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.fields.shape import INT_OR_STRING, PRESERVE
+from unmoor.sim.apiserver.schema_rules import Check, checks_of, type_of
 from unmoor.sim.apiserver.status import Cause
 
-PRESERVE = "x-kubernetes-preserve-unknown-fields"
-INT_OR_STRING = "x-kubernetes-int-or-string"
 _SERVER_FIELDS = ("apiVersion", "kind", "metadata")
+_LOGICAL = ("oneOf", "anyOf", "allOf", "not")
+_NOWHERE = "<nil>"
+"""The field of a cause that is about several at once (as the real server has it)."""
+
+Found: TypeAlias = Iterator[Cause]
+
+
+class _Node:
+    """One place of a schema, read once."""
+
+    __slots__ = (
+        "checks",
+        "default",
+        "has_default",
+        "has_defaults_below",
+        "is_int_or_string",
+        "is_nullable",
+        "items",
+        "logical",
+        "others",
+        "preserves",
+        "properties",
+        "required",
+        "type",
+    )
+
+    def __init__(self, schema: JSON) -> None:
+        self.type: str = schema.get("type", "")
+        self.is_int_or_string = bool(schema.get(INT_OR_STRING))
+        self.is_nullable = bool(schema.get("nullable"))
+        self.preserves = bool(schema.get(PRESERVE))
+        self.required: tuple[str, ...] = tuple(schema.get("required") or ())
+        properties = schema.get("properties")
+        self.properties: dict[str, _Node] | None = (
+            None
+            if properties is None
+            else {name: _Node(inner) for name, inner in properties.items()}
+        )
+        others = schema.get("additionalProperties")
+        self.others: _Node | None = None
+        if others:
+            self.others = _Node(others if isinstance(others, dict) else {PRESERVE: True})
+        items = schema.get("items")
+        self.items: _Node | None = _Node(items) if items else None
+        self.checks: dict[str, tuple[Check, ...]] = checks_of(schema)
+        self.logical: dict[str, tuple[_Node, ...]] = {}
+        for word in _LOGICAL if not self.is_int_or_string else ():
+            if schema.get(word):
+                inner = schema[word]
+                self.logical[word] = tuple(
+                    _Node(one) for one in (inner if isinstance(inner, list) else [inner])
+                )
+        self.has_default = "default" in schema
+        self.has_defaults_below: bool = any(
+            one.has_default or one.has_defaults_below
+            for one in (*(self.properties or {}).values(), self.others, self.items)
+            if one is not None
+        )
+        self.default: Any = schema.get("default")
+        if self.has_default and self.has_defaults_below:
+            self.default = _completed(self, self.default)
 
 
 class Schema:
     """The schema of one version of one custom kind."""
 
-    __slots__ = ("_properties", "_required", "root")
+    __slots__ = ("_node", "root")
 
     def __init__(self, root: JSON) -> None:
         """Take ``openAPIV3Schema`` as the CRD has it."""
         self.root = root
-        self._properties: JSON = root.get("properties") or {}
-        self._required: tuple[str, ...] = tuple(root.get("required") or ())
+        self._node = _Node(root)
 
     def prune(self, obj: JSON) -> JSON:
-        """The object without what the schema does not know; itself when nothing has to go."""
-        if self.root.get(PRESERVE):
-            return obj
+        """The object as it is stored; itself when nothing has to go or to come.
+
+        Without what the schema does not know and nulls that may not be, and with its defaults.
+        """
+        node = self._node
+        new = obj if node.preserves else self._pruned(obj)
+        return _completed_fields(node, new) if node.has_defaults_below else new
+
+    def _pruned(self, obj: JSON) -> JSON:
+        properties = self._node.properties or {}
         new = {}
         for name, value in obj.items():
             if name in _SERVER_FIELDS:
                 new[name] = value
-            elif name in self._properties:
-                new[name] = _pruned(self._properties[name], value)
+            elif name in properties:
+                node = properties[name]
+                if value is not None or node.is_nullable:
+                    new[name] = _pruned(node, value)
         is_same = len(new) == len(obj) and all(new[name] is obj[name] for name in new)
         return obj if is_same else new
 
     def causes(self, obj: JSON) -> list[Cause]:
         """What is wrong with the object, sorted by field."""
+        node = self._node
         found: list[Cause] = [
-            status.required(name) for name in self._required if obj.get(name) is None
+            status.required(name) for name in node.required if obj.get(name) is None
         ]
+        properties = node.properties or {}
         for name, value in obj.items():
-            if name not in _SERVER_FIELDS and name in self._properties:
-                found += _causes(self._properties[name], value, name)
+            if name not in _SERVER_FIELDS and name in properties:
+                found += _causes(properties[name], value, name)
         return sorted(found, key=lambda cause: cause.field)
 
 
-def _pruned(schema: JSON, value: Any) -> Any:
-    if schema.get(PRESERVE):
+# ---------------------------------------------------------------------------- pruning and defaults
+
+
+def _pruned(node: _Node, value: Any) -> Any:
+    if node.preserves and node.properties is None:
         return value
     if isinstance(value, list):
-        return _pruned_list(schema.get("items") or {}, value)
+        return _pruned_list(node.items, value)
     if not isinstance(value, dict):
         return value
-    properties = schema.get("properties")
-    others = schema.get("additionalProperties")
+    properties, others = node.properties, node.others
     if properties is None and others is None:
         return value if not value else {}
     new = {}
     for name, inner in value.items():
-        if properties is not None and name in properties:
-            new[name] = _pruned(properties[name], inner)
-        elif others:
-            new[name] = _pruned(others, inner) if isinstance(others, dict) else inner
+        known = others if properties is None else properties.get(name, others)
+        if known is None:
+            if node.preserves:
+                new[name] = inner
+        elif inner is not None or known.is_nullable or known.preserves:
+            new[name] = _pruned(known, inner)
     is_same = len(new) == len(value) and all(new[name] is value[name] for name in new)
     return value if is_same else new
 
 
-def _pruned_list(items: JSON, value: list[Any]) -> list[Any]:
+def _pruned_list(items: _Node | None, value: list[Any]) -> list[Any]:
+    if items is None:
+        return value
     new = [_pruned(items, one) for one in value]
     return value if all(a is b for a, b in zip(new, value, strict=True)) else new
 
 
-def _type_of(value: Any) -> str:
-    match value:
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case dict():
-            return "object"
-        case list():
-            return "array"
-        case _:
-            return "null"
+def _completed(node: _Node, value: Any) -> Any:
+    if not node.has_defaults_below:
+        return value
+    if isinstance(value, list) and node.items is not None:
+        return [_completed(node.items, one) for one in value]
+    return _completed_fields(node, value) if isinstance(value, dict) else value
+
+
+def _completed_fields(node: _Node, value: JSON) -> JSON:
+    properties = node.properties or {}
+    new = {}
+    for name, inner in value.items():
+        known = properties.get(name, node.others)
+        new[name] = inner if known is None else _completed(known, inner)
+    for name, known in properties.items():
+        if known.has_default and name not in new:
+            new[name] = known.default
+    is_same = len(new) == len(value) and all(new[name] is value[name] for name in value)
+    return value if is_same else new
+
+
+# --------------------------------------------------------------------------------------- judging
 
 
 def _fits(wanted: str, found: str, value: Any) -> bool:
@@ -108,21 +191,26 @@ def _fits(wanted: str, found: str, value: Any) -> bool:
     return wanted == found
 
 
-def _causes(schema: JSON, value: Any, where: str) -> Iterator[Cause]:
-    found = _type_of(value)
-    if schema.get(INT_OR_STRING):
+def _causes(node: _Node, value: Any, where: str) -> Found:
+    if value is None and node.is_nullable:
+        return
+    found = type_of(value)
+    if node.is_int_or_string:
         if found not in {"integer", "string"}:
             yield _mistyped(where, "integer,string", found)
         return
-    wanted = schema.get("type", "")
-    if wanted and not _fits(wanted, found, value):
-        yield _mistyped(where, wanted, found)
+    if node.type and not _fits(node.type, found, value):
+        yield _mistyped(where, node.type, found)
         return
-    if "enum" in schema and value not in schema["enum"]:
-        yield status.unsupported(where, value, tuple(str(one) for one in schema["enum"]))
-    check = _BOUNDS.get(found)
-    if check is not None:
-        yield from check(schema, value, where)
+    for check in node.checks.get(found, ()):
+        yield from check(value, where)
+    if found == "object":
+        yield from _object_causes(node, value, where)
+    elif found == "array" and node.items is not None:
+        for index, one in enumerate(value):
+            yield from _causes(node.items, one, f"{where}[{index}]")
+    if node.logical:
+        yield from _logical_causes(node, value, where)
 
 
 def _mistyped(where: str, wanted: str, found: str) -> Cause:
@@ -130,55 +218,47 @@ def _mistyped(where: str, wanted: str, found: str) -> Cause:
     return Cause("FieldValueTypeInvalid", text, where)
 
 
-def _object_causes(schema: JSON, value: JSON, where: str) -> Iterator[Cause]:
-    for name in schema.get("required") or ():
+def _object_causes(node: _Node, value: JSON, where: str) -> Found:
+    for name in node.required:
         if name not in value:
             yield status.required(f"{where}.{name}")
-    properties = schema.get("properties") or {}
-    others = schema.get("additionalProperties")
+    properties = node.properties
     for name, inner in value.items():
-        known = properties.get(name, others if isinstance(others, dict) else None)
+        known = node.others if properties is None else properties.get(name, node.others)
         if known is not None:
             yield from _causes(known, inner, f"{where}.{name}")
 
 
-def _array_causes(schema: JSON, value: list[Any], where: str) -> Iterator[Cause]:
-    items = schema.get("items")
-    if items:
-        for index, one in enumerate(value):
-            yield from _causes(items, one, f"{where}[{index}]")
-
-
-def _string_causes(schema: JSON, value: str, where: str) -> Iterator[Cause]:
-    least = schema.get("minLength", 0)
-    if len(value) < least:
-        text = f"{where} in body should be at least {least} chars long"
-        yield status.bad_value(where, value, text)
-
-
-def _integer_causes(schema: JSON, value: int, where: str) -> Iterator[Cause]:
-    for bound, word, is_beyond in (
-        ("minimum", "greater", value < schema.get("minimum", value)),
-        ("maximum", "less", value > schema.get("maximum", value)),
-    ):
-        if is_beyond:
-            text = f"{where} in body should be {word} than or equal to {schema[bound]}"
-            yield status.bad_value(where, value, text)
-
-
-_BOUNDS: dict[str, Callable[[JSON, Any, str], Iterator[Cause]]] = {
-    "object": _object_causes,
-    "array": _array_causes,
-    "string": _string_causes,
-    "integer": _integer_causes,
-}
+def _logical_causes(node: _Node, value: Any, where: str) -> Found:
+    for word, nodes in node.logical.items():
+        results = [list(_causes(one, value, where)) for one in nodes]
+        fitting = sum(1 for found in results if not found)
+        text, others = "", list[Cause]()
+        if word == "oneOf" and fitting != 1:
+            how = f"{fitting} valid alternatives" if fitting else "none valid"
+            text = f"must validate one and only one schema (oneOf). Found {how}"
+            others = [] if fitting else results[0]
+        elif word == "anyOf" and not fitting:
+            text, others = "must validate at least one schema (anyOf)", results[0]
+        elif word == "allOf" and fitting < len(nodes):
+            text = "must validate all the schemas (allOf)"
+            others = [one for found in results for one in found]
+        elif word == "not" and fitting:
+            text = "must not validate the schema (not)"
+        if text:
+            yield Cause("FieldValueInvalid", f'Invalid value: "": "{where}" {text}', _NOWHERE)
+            yield from others
 
 
 def schemas_of(definitions: tuple[JSON, ...]) -> dict[str, Schema]:
     """The schema of each custom kind, by the kind's name."""
-    found = {}
-    for definition in definitions:
-        spec = definition["spec"]
-        version = next(one for one in spec["versions"] if one.get("storage"))
-        found[spec["names"]["kind"]] = Schema(version["schema"]["openAPIV3Schema"])
-    return found
+    return {
+        definition["spec"]["names"]["kind"]: Schema(stored_version(definition["spec"])[1])
+        for definition in definitions
+    }
+
+
+def stored_version(spec: JSON) -> tuple[JSON, JSON]:
+    """The version in which a CRD's objects are stored, and its schema."""
+    version: JSON = next(one for one in spec["versions"] if one.get("storage"))
+    return version, (version.get("schema") or {}).get("openAPIV3Schema") or {}
