@@ -10,7 +10,7 @@ from typing import Any
 
 from unmoor.model.base import JSON, Key
 from unmoor.runtime.ports import PatchType
-from unmoor.sim.apiserver import creation, ownership, status, subresources
+from unmoor.sim.apiserver import creation, ownership, scale, status
 from unmoor.sim.apiserver.fields.managers import APPLY
 from unmoor.sim.apiserver.forms import hold_config
 from unmoor.sim.apiserver.status import Cause
@@ -98,7 +98,7 @@ class Call:
             raise status.bad_request("invalid object type: the scale subresource takes a Scale")
         replicas = (body.get("spec") or {}).get("replicas")
         if replicas is None:
-            return subresources.scale_of(write.old)
-        subresources.hold_replicas(write, replicas)
-        new = self._merge(write, {"spec": {"replicas": replicas}})
-        return subresources.scale_of(write.apply(new))
+            return scale.scale_of(write.table, write.old)
+        scale.hold_replicas(write, replicas)
+        new = self._merge(write, scale.config_of(write.table, replicas))
+        return scale.scale_of(write.table, write.apply(new))

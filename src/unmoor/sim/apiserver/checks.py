@@ -15,13 +15,15 @@ from typing import Any
 from unmoor.model import quantity
 from unmoor.model.base import JSON
 from unmoor.model.kinds import Resource
-from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver import definition_checks, status
 from unmoor.sim.apiserver.status import Cause
 
 NAME_LIMIT_CHARS = 253
 LABEL_LIMIT_CHARS = 63
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-STANDARD_FINALIZERS = ("foregroundDeletion", "orphan", "kubernetes")
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+"""Holds a definition until the last object of its kind is gone."""
+STANDARD_FINALIZERS = ("foregroundDeletion", "orphan", "kubernetes", CLEANUP)
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -228,4 +230,5 @@ _CHECKS: dict[str, Callable[[JSON], Iterator[Cause]]] = {
     "StatefulSet": _workload,
     "DaemonSet": _workload,
     "Job": _job,
+    "CustomResourceDefinition": definition_checks.causes,
 }

@@ -52,8 +52,7 @@ def create(
             obj.pop("status", None)
     elif None in (obj.get("spec") or {}).values():
         obj["spec"] = {name: value for name, value in obj["spec"].items() if value is not None}
-    if table.schema is not None:
-        obj = table.schema.prune(obj)
+    obj = _shaped(table, obj)
     problem = checks.type_problem(meta) or checks.quantity_problem(resource, body)
     if problem:
         raise _undecodable(resource, problem)
@@ -72,6 +71,13 @@ def create(
     if own is not None and (entries := own(body, obj)):
         meta["managedFields"] = entries
     return obj if dry_run else store.put(table, key, obj)
+
+
+def _shaped(table: Table, obj: JSON) -> JSON:
+    """A custom object as its schema has it, and a definition as every definition is."""
+    if table.schema is not None:
+        return table.schema.prune(obj)
+    return obj if table.fill is None else table.fill(obj, True)
 
 
 def hold_kind(resource: Resource[Any], body: JSON) -> None:

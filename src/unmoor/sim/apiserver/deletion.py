@@ -15,6 +15,7 @@ from unmoor.model.base import JSON, Key
 from unmoor.model.moment import rfc3339
 from unmoor.runtime.ports import DeleteOptions
 from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.checks import CLEANUP
 from unmoor.sim.apiserver.defaults import TERMINATION_GRACE_S
 from unmoor.sim.apiserver.storage import Store, Table
 
@@ -58,6 +59,8 @@ def delete(store: Store, table: Table, key: Key, options: DeleteOptions) -> JSON
     match table.resource.kind:
         case "Pod":
             return _delete_pod(store, table, key, options)
+        case "CustomResourceDefinition":
+            return _delete_definition(store, table, key, options)
         case "Namespace":
             return _delete_namespace(store, table, key, options)
         case _:
@@ -121,6 +124,29 @@ def _delete_plain(store: Store, table: Table, key: Key, options: DeleteOptions) 
     elif new_meta == meta:
         return old
     new = {**old, "metadata": new_meta}
+    return new if options.dry_run else store.put(table, key, new)
+
+
+def _delete_definition(store: Store, table: Table, key: Key, options: DeleteOptions) -> JSON:
+    """A definition waits for its objects; who watches it, deletes them."""
+    old = table.objects[key]
+    meta = old["metadata"]
+    if "deletionTimestamp" in meta:
+        return old
+    finalizers = _finalizers(meta, options)
+    new_meta = {**meta, "deletionTimestamp": store.now()}
+    new_meta["finalizers"] = finalizers if CLEANUP in finalizers else [*finalizers, CLEANUP]
+    found = old["status"]
+    text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    condition = {
+        "type": "Terminating",
+        "status": "True",
+        "lastTransitionTime": store.now(),
+        "reason": "InstanceDeletionPending",
+        "message": text,
+    }
+    conditions = [*(found.get("conditions") or ()), condition]
+    new = {**old, "metadata": new_meta, "status": {**found, "conditions": conditions}}
     return new if options.dry_run else store.put(table, key, new)
 
 

@@ -21,7 +21,6 @@ from unmoor.sim.apiserver.storage import Store, Table
 from unmoor.sim.apiserver.terms import Terms
 
 UNKNOWN = "unknown"
-REPLICAS: Path = ("f:spec", "f:replicas")
 _BY_ADMISSION: dict[str, tuple[Path, ...]] = {
     "Pod": (
         ("f:spec", "f:tolerations"),
@@ -46,7 +45,10 @@ def owning_of(
     """One write, as those who own fields see it."""
     resource = table.resource
     who = Identity(terms.manager or UNKNOWN, operation, resource.api_version, subresource)
-    return Owning(shape_of(table), who, _keeps(table.rules, subresource), store.now())
+    owning = Owning(shape_of(table), who, _keeps(table.rules, subresource), store.now())
+    if table.rules.scale is not None:
+        owning.replicas = tuple(f"f:{step}" for step in table.rules.scale.replicas)
+    return owning
 
 
 def _keeps(rules: Rules, subresource: str) -> Keeps:
@@ -89,13 +91,13 @@ def of_updated(owning: Owning, old: JSON, new: JSON, given: Any) -> list[JSON]:
         if given == [{}]:
             return []
         owners = managers.decode(given) or owners
-    if owning.identity.subresource == "scale" and not _owners_of_replicas(owners):
+    if owning.identity.subresource == "scale" and not _has_owner(owners, owning):
         return before
     return managers.encode(owning.update(old, new, owners), before)
 
 
-def _owners_of_replicas(owners: Owners) -> bool:
-    return any(REPLICAS in owned.paths for owned in owners.values())
+def _has_owner(owners: Owners, owning: Owning) -> bool:
+    return any(owning.replicas in owned.paths for owned in owners.values())
 
 
 def applied(owning: Owning, old: JSON, config: JSON, *, force: bool) -> tuple[JSON, list[JSON]]:
@@ -104,9 +106,9 @@ def applied(owning: Owning, old: JSON, config: JSON, *, force: bool) -> tuple[JS
     before: list[JSON] = meta.get("managedFields") or []
     live = {**old, "metadata": {name: meta[name] for name in meta if name != "managedFields"}}
     owners = managers.decode(before) or {}
-    if owning.identity.subresource == "scale" and not _owners_of_replicas(owners):
+    if owning.identity.subresource == "scale" and not _has_owner(owners, owning):
         first = Identity(managers.BEFORE_FIRST_APPLY, UPDATE, "autoscaling/v1", "scale")
-        owners[first] = managers.Owned(frozenset({REPLICAS}), owning.now)
+        owners[first] = managers.Owned(frozenset({owning.replicas}), owning.now)
     try:
         new, owners = owning.apply(live, config, owners, force=force)
     except managers.Conflict as conflict:

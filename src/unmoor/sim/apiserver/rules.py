@@ -21,6 +21,14 @@ META_FIELDS: Fields = {"metadata.name": ("metadata", "name")}
 NAMESPACED_FIELDS: Fields = {**META_FIELDS, "metadata.namespace": ("metadata", "namespace")}
 
 
+class ScalePaths(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an object says how many replicas it wants, has, and by which selector it counts."""
+
+    replicas: tuple[str, ...]
+    found: tuple[str, ...]
+    selector: tuple[str, ...] = ()
+
+
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """How the server treats one kind.
 
@@ -45,6 +53,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     creates_on_update: bool = False
     """A PUT of an object that is not there creates it."""
     has_scale: bool = False
+    scale: ScalePaths | None = None
+    """For a custom kind with a scale: where it has its replicas."""
     keeps_metadata: bool = False
     """A status write leaves all metadata as it was."""
     unwritten: tuple[str, ...] = ()
@@ -125,6 +135,7 @@ _RULES: dict[str, Rules] = {
     "ConfigMap": Rules(fields=NAMESPACED_FIELDS),
     "Lease": Rules(needs_version=True, creates_on_update=True, fields=NAMESPACED_FIELDS),
     "PriorityClass": Rules(has_generation=True),
+    "CustomResourceDefinition": Rules(has_status=True, has_generation=True, returns_deleted=True),
 }
 
 _WITHOUT_STATUS: tuple[str, ...] = ()

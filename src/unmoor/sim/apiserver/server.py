@@ -24,17 +24,18 @@ from unmoor.runtime.ports import ALL, ApiError, DeleteOptions, PatchType, Query
 from unmoor.sim.apiserver import (
     applying,
     creation,
+    definitions,
     deletion,
     eviction,
     ownership,
     paging,
     patching,
+    scale,
     status,
     subresources,
 )
 from unmoor.sim.apiserver.forms import Form
 from unmoor.sim.apiserver.rules import DEFAULT_KINDS
-from unmoor.sim.apiserver.schema import schemas_of
 from unmoor.sim.apiserver.selection import Selection
 from unmoor.sim.apiserver.storage import Observer, Store, Table
 from unmoor.sim.apiserver.terms import EASY, PLAIN, Manners, Terms
@@ -81,12 +82,20 @@ class Server:
         self._snapshots: dict[str, Objects] = {}
         self._lists = 0
         self._watches: tuple[Watch, ...] = ()
-        for kind, schema in schemas_of(crds.all_crds()).items():
-            if kind in self.store.tables:
-                self.store.tables[kind].schema = schema
+        ours = crds.all_crds()
+        for definition in ours:
+            spec = definitions.filled(definition, True)["spec"]
+            table = self.store.tables.get(spec["names"]["kind"])
+            if table is not None and manners.awaits_definitions:
+                self.store.drop(table.resource.kind)
+            elif table is not None:
+                definitions.define(table, spec)
+        self._definitions = definitions.Definitions(self.store, self.close_watches)
         for name in FIRST_NAMESPACES:
             body = {"metadata": {"name": name}}
             creation.create(self.store, self.store.tables["Namespace"], "", body)
+        if manners.shows_definitions:
+            self._definitions.create(ours)
 
     @property
     def observers(self) -> list[Observer]:
@@ -107,7 +116,7 @@ class Server:
         if obj is None:
             raise status.not_found(table.resource, ref.name)
         if subresource == "scale" and table.rules.has_scale:
-            return subresources.scale_of(obj)
+            return scale.scale_of(table, obj)
         if subresource and not (subresource == "status" and table.rules.has_status):
             raise status.no_such_page()
         return obj
@@ -191,6 +200,10 @@ class Server:
     def _create(
         self, table: Table, namespace: str, body: JSON, terms: Terms, *, dry_run: bool
     ) -> JSON:
+        if table.on_empty is not None:
+            text = "create not allowed while custom resource definition is terminating"
+            name = (body.get("metadata") or {}).get("name", "")
+            raise status.forbidden(table.resource, name, text)
         form = Form(table, terms, self.manners)
         if form.is_held:
             creation.hold_kind(table.resource, body)
@@ -220,7 +233,7 @@ class Server:
         write = self._write(table, key, subresource)
         write.dry_run, write.terms = dry_run, terms
         if subresource == "scale":
-            return subresources.write_scale(write, body)
+            return scale.write_scale(write, body)
         form = Form(table, terms, self.manners)
         if form.is_held:
             body = form.hold(body)
@@ -252,8 +265,8 @@ class Server:
         write.verb = "patch"
         write.dry_run, write.terms = dry_run, terms
         if subresource == "scale":
-            scale = subresources.scale_of(write.old)
-            return subresources.write_scale(write, patching.patched(ref.kind, scale, body, how))
+            shown = scale.bare_scale_of(table, write.old)
+            return scale.write_scale(write, patching.patched(ref.kind, shown, body, how))
         wanted = patching.patched(ref.kind, write.old, body, how)
         form = Form(table, terms, self.manners)
         if form.is_held and wanted is not write.old:

@@ -49,10 +49,12 @@ class Table:
     __slots__ = (
         "_order",
         "definition",
+        "fill",
         "forgotten",
         "history",
         "objects",
         "on_empty",
+        "on_write",
         "resource",
         "rules",
         "schema",
@@ -71,6 +73,10 @@ class Table:
         """The spec of that CRD."""
         self.shape: Shape | None = None
         """Made when somebody asks who owns a field, or is particular about types."""
+        self.fill: Callable[[JSON, bool], JSON] | None = None
+        """What the server adds to an object, new or not, of a kind that has no row elsewhere."""
+        self.on_write: Callable[[Key], None] | None = None
+        """Called after each write, of kinds from whose objects something follows."""
         self.on_empty: Callable[[], None] | None = None
         """Called when the last object is gone, of a kind that shall be served no more."""
         self.objects: dict[Key, JSON] = {}
@@ -139,7 +145,20 @@ class Store:
         self._last: tuple[datetime | None, str] = (None, "")
         self.version = 1
         self.tables = {resource.kind: Table(resource) for resource in resources}
+        self.served = 0
+        """Changes whenever another kind is served, or one otherwise."""
         self.observers: list[Observer] = []
+
+    def serve(self, table: Table) -> Table:
+        """Serve this kind from now on, or from now on in another way."""
+        self.tables[table.resource.kind] = table
+        self.served += 1
+        return table
+
+    def drop(self, kind: str) -> None:
+        """Serve this kind no more."""
+        del self.tables[kind]
+        self.served += 1
 
     def wall(self) -> datetime:
         """The wall clock's time."""
@@ -175,6 +194,8 @@ class Store:
         table.append(entry)
         for observe in self.observers:
             observe(table.resource, entry)
+        if table.on_write is not None:
+            table.on_write(key)
         return new
 
     def remove(self, table: Table, key: Key) -> JSON:
@@ -187,6 +208,8 @@ class Store:
         table.append(entry)
         for observe in self.observers:
             observe(table.resource, entry)
+        if table.on_write is not None:
+            table.on_write(key)
         if table.on_empty is not None and not table.objects:
             table.on_empty()
         return last

@@ -1,11 +1,9 @@
-"""What the doors beside the main one do: binding, scale, and a namespace's finalize.
+"""What the doors beside the main one do: binding, and a namespace's finalize.
 
-Must not: hold the status door, which is a write like any other (``update``), nor evictions.
+Must not: hold the status door, which is a write like any other (``update``), scale or evictions.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from unmoor.model.base import JSON, Key
 from unmoor.sim.apiserver import status
@@ -61,43 +59,6 @@ def _refuse(table: Table, key: Key, pod: JSON, meta: JSON) -> None:
         raise status.not_bindable(name, text)
     if pod["spec"].get("schedulingGates"):
         raise status.not_bindable(name, f"pod {name} has non-empty .spec.schedulingGates")
-
-
-def scale_of(obj: JSON) -> JSON:
-    """The Scale of a workload (API reference: autoscaling/v1 Scale)."""
-    meta, spec, found = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
-    fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    wanted: dict[str, str] = (spec.get("selector") or {}).get("matchLabels") or {}
-    selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
-    return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": {field: meta[field] for field in fields if field in meta},
-        "spec": {"replicas": spec.get("replicas", 1)},
-        "status": {"replicas": found.get("replicas", 0), "selector": selector},
-    }
-
-
-def write_scale(write: Write, wanted: JSON) -> JSON:
-    """Take the number of replicas over into the workload."""
-    resource, name = write.table.resource, write.key[1]
-    meta = wanted.get("metadata") or {}
-    old = write.old
-    version = meta.get("resourceVersion")
-    if version and version != old["metadata"]["resourceVersion"]:
-        raise status.conflict(resource, name)
-    replicas: Any = (wanted.get("spec") or {}).get("replicas", 0)
-    hold_replicas(write, replicas)
-    if replicas == old["spec"].get("replicas", 1):
-        return scale_of(old)
-    return scale_of(write.apply({**old, "spec": {**old["spec"], "replicas": replicas}}))
-
-
-def hold_replicas(write: Write, replicas: Any) -> None:
-    """Raise 422 for a number of replicas that cannot be."""
-    if not isinstance(replicas, int) or replicas < 0:
-        cause = status.bad_value("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise status.invalid(write.table.resource, write.key[1], cause)
 
 
 def finalize(store: Store, key: Key, body: JSON) -> JSON:

@@ -21,12 +21,14 @@ class Manners(msgspec.Struct, frozen=True, kw_only=True):
     checks_types: bool = False
     """Wrong types in built-in kinds are refused, and what they do not know is dropped. Else both
     are stored, so that readers meet objects they cannot read."""
+    shows_definitions: bool = False
+    """The definitions of our custom kinds are there, as objects."""
     awaits_definitions: bool = False
     """Our custom kinds are served when somebody has created their definitions, not before."""
 
 
 EASY = Manners()
-FAITHFUL = Manners(tracks_managers=True, checks_types=True)
+FAITHFUL = Manners(tracks_managers=True, checks_types=True, shows_definitions=True)
 BARE = Manners(tracks_managers=True, checks_types=True, awaits_definitions=True)
 """As faithful, and with nothing but the built-in kinds."""
 

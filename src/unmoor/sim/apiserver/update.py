@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from unmoor.model.base import JSON, Key
 from unmoor.runtime.ports import ApiError
-from unmoor.sim.apiserver import checks, status
+from unmoor.sim.apiserver import checks, definition_checks, status
 from unmoor.sim.apiserver.defaults import with_allocatable
 from unmoor.sim.apiserver.fields.managers import UPDATE
 from unmoor.sim.apiserver.ownership import of_updated, owning_of
@@ -75,6 +75,8 @@ class Write:
             return old
         if table.schema is not None:
             wanted = table.schema.prune(wanted)
+        elif table.fill is not None:
+            wanted = table.fill(wanted, False)
         meta = self._metadata(wanted.get("metadata"))
         new = self._parts(wanted, meta)
         if self.entries is not None or "managedFields" in old["metadata"]:
@@ -240,6 +242,8 @@ class Write:
         )
 
     def _immutable_causes(self, new: JSON) -> list[Cause]:
+        if self.table.resource.kind == "CustomResourceDefinition":
+            return list(definition_checks.immutable_causes(self.old, new))
         if self.table.resource.kind != "Pod" or new["spec"] is self.old["spec"]:
             return []
         if _comparable(self.old["spec"]) != _comparable(new["spec"]):

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from unmoor.model import crds
 from unmoor.model.base import JSON
 from unmoor.model.kinds import Resource
 from unmoor.sim.apiserver.rules import Rules
@@ -107,7 +106,7 @@ class Catalog:
     def __init__(self, server: Server) -> None:
         """Read the server's tables whenever they have become others."""
         self._server = server
-        self._known: tuple[str, ...] = ()
+        self._known = -1
         self._served: dict[tuple[str, str, str], Served] = {}
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
@@ -131,22 +130,17 @@ class Catalog:
         return tuple(sorted(found, key=lambda one: one.plural))
 
     def _current(self) -> dict[tuple[str, str, str], Served]:
-        tables = self._server.store.tables
-        names = tuple(tables)
-        if names != self._known:
-            definitions = {one["spec"]["names"]["kind"]: one["spec"] for one in crds.all_crds()}
+        store = self._server.store
+        if store.served != self._known:
             self._served = {}
-            for table in tables.values():
-                for one in _served(table.resource, table.rules, definitions):
+            for table in store.tables.values():
+                for one in _served(table.resource, table.rules, table.definition):
                     self._served[one.group, one.version, one.plural] = one
-            self._known = names
+            self._known = store.served
         return self._served
 
 
-def _served(
-    resource: Resource[Any], rules: Rules, definitions: dict[str, JSON]
-) -> Iterator[Served]:
-    definition = definitions.get(resource.kind)
+def _served(resource: Resource[Any], rules: Rules, definition: JSON | None) -> Iterator[Served]:
     names = definition["names"] if definition else {}
     one = Served(
         resource=resource,

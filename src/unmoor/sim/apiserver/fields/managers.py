@@ -162,6 +162,8 @@ class Owning:
         self.identity = identity
         self.keeps = keeps
         self.now = now
+        self.replicas: Path = ("f:spec", "f:replicas")
+        """What the scale door writes."""
 
     def _counted(self, paths: Paths) -> Paths:
         return frozenset(path for path in paths if path not in _UNOWNED and self.keeps(path))
