@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
 from typing import Any
 
@@ -21,6 +22,16 @@ from unmoor.app.cli.command import (
 )
 
 PORT = click.IntRange(0, 65535)
+
+
+OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+
+
+def _object_name(_context: click.Context, _option: click.Parameter, given: str) -> str:
+    """Refuse at once what no object can be called: it would be waited for in vain."""
+    if not OBJECT_NAME.fullmatch(given):
+        raise click.BadParameter(f"{given!r} is no name: use a-z, 0-9, '-' and '.'")
+    return given
 
 
 @click.command(
@@ -50,12 +61,14 @@ PORT = click.IntRange(0, 65535)
 @click.option(
     "--namespace",
     default="karpenter",
+    callback=_object_name,
     show_default=True,
     help="Where the settings and the lease are.",
 )
 @click.option(
     "--settings-name",
     default="karpenter-global-settings",
+    callback=_object_name,
     show_default=True,
     metavar="NAME",
     help="The ConfigMap with the settings.",
