@@ -115,6 +115,12 @@ class Wire:
     async def delete(self, ref: Ref) -> Answer:
         return await self._send("DELETE", Call(ref, resource_of(ref), None))
 
+    async def is_served(self, resource: Resource[Any]) -> bool:
+        """Whether there is a collection of this kind."""
+        if isinstance(self._api, DirectApi):
+            return resource.kind in self._api._server.store.tables
+        return (await self._send("GET", Call(resource.ref(""), resource, None))).code == 200
+
     async def _send(self, method: str, call: Call) -> Answer:
         if isinstance(self._api, DirectApi):
             return _directly(self._api._server, method, call)
@@ -146,7 +152,8 @@ async def _over_http(api: KubeApi, method: str, call: Call) -> Answer:
         warnings = tuple(
             json.loads(one.removeprefix("299 - ")) for one in response.headers.getall("Warning", ())
         )
-        return Answer(response.status, await response.json(), warnings)
+        is_text = response.content_type != "application/json"
+        return Answer(response.status, {} if is_text else await response.json(), warnings)
 
 
 def _directly(server: Server, method: str, call: Call) -> Answer:
