@@ -169,6 +169,26 @@ def uncordon(node: Node, *, was_taken_back: bool = False, why: str = "") -> Patc
     )
 
 
+def adopt(node: Node, cluster: str, *, why: str = "") -> Patch:
+    """Make a node's end ours to make gentle: our name on it, and our finalizer."""
+    held = node.metadata.finalizers
+    ours = () if names.TERMINATION_FINALIZER in held else (names.TERMINATION_FINALIZER,)
+    metadata = {"annotations": {names.MANAGED_BY: cluster}, "finalizers": [*held, *ours]}
+    return Patch(
+        ref=ref_of(node),
+        body={"metadata": metadata},
+        resource_version=node.metadata.resource_version,
+        why=why,
+    )
+
+
+def retire(node: Node, cluster: str, *, why: str = "", facts: tuple[Fact, ...] = ()) -> AnyEffect:
+    """Ask for a node's deletion. Only our finalizer makes that a drain, so it comes first."""
+    if names.TERMINATION_FINALIZER not in node.metadata.finalizers:
+        return adopt(node, cluster, why=why)
+    return Delete(ref=ref_of(node), why=why, facts=facts)
+
+
 def label(obj: Object, labels: dict[str, str | None], *, why: str = "") -> Patch:
     """Set labels; None removes one."""
     return Patch(ref=ref_of(obj), body={"metadata": {"labels": labels}}, why=why)

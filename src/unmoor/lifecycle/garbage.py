@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import msgspec
 
-from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Patch, Terminate
+from unmoor.lifecycle.effects import AnyEffect, Observe, Terminate, adopt, retire
 from unmoor.lifecycle.launch import given_up, linked_to, token_of
 from unmoor.lifecycle.step import Step
 from unmoor.lifecycle.termination import is_told_to_go, told_again_at
@@ -216,13 +216,15 @@ def _collect_instance(view: View, instance: CloudInstance, moment: Moment) -> St
         return _terminate(view, instance, message, moment)
     unclaimed = tuple(node for node in nodes if _is_unclaimed(view, node))
     if unclaimed and instance.token:
-        adoptions = tuple(_adopt(view, node, message) for node in unclaimed)
+        cluster = view.identity.cluster
+        adoptions = tuple(adopt(node, cluster, why=message) for node in unclaimed)
         return Step(effects=adoptions, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
     if not all(is_ours(view, node) for node in nodes):
         message += f", but node {nodes[0].name} is not ours: it is left alone"
         return Step(verdicts=(_about(instance, Reason.NOT_OURS, message),))
-    deletes = tuple(Delete(ref=ref_of(node), why=message) for node in nodes if not node.is_deleting)
-    return Step(effects=deletes, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
+    cluster = view.identity.cluster
+    ends = tuple(retire(node, cluster, why=message) for node in nodes if not node.is_deleting)
+    return Step(effects=ends, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
 
 
 def _is_unclaimed(view: View, node: Node) -> bool:
@@ -234,20 +236,6 @@ def _is_unclaimed(view: View, node: Node) -> bool:
         or names.TERMINATION_FINALIZER in meta.finalizers
     )
     return not (is_claimed or node.is_deleting or view.machines_of(node.provider_id))
-
-
-def _adopt(view: View, node: Node, why: str) -> Patch:
-    """The instance is of an attempt of ours, so its node's end is ours to make gentle."""
-    metadata = {
-        "annotations": {names.MANAGED_BY: view.identity.cluster},
-        "finalizers": [*node.metadata.finalizers, names.TERMINATION_FINALIZER],
-    }
-    return Patch(
-        ref=ref_of(node),
-        body={"metadata": metadata},
-        resource_version=node.metadata.resource_version,
-        why=why,
-    )
 
 
 def _terminate(view: View, instance: CloudInstance, message: str, moment: Moment) -> Step[Memory]:

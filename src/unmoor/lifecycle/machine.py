@@ -15,13 +15,13 @@ import msgspec
 
 from unmoor.lifecycle import launch, registration
 from unmoor.lifecycle.effects import (
-    Delete,
     Patch,
     Terminate,
     add_finalizer,
     own,
     owner,
     remove_finalizer,
+    retire,
 )
 from unmoor.lifecycle.launch import given_up, linked_to, token_of
 from unmoor.lifecycle.step import Step, join
@@ -150,7 +150,7 @@ def _phase_of_deleted(view: View, machine: Machine) -> Phase:
     if names.TERMINATION_FINALIZER not in machine.metadata.finalizers:
         return Nothing()
     provider_id = instance_of(view, machine)
-    nodes = view.nodes_of(machine.provider_id)  # T086: none without a providerID
+    nodes = view.nodes_of(provider_id)  # T086: none without a providerID
     if nodes:
         return AwaitingNodes(machine, nodes)
     if not provider_id or is_gone(view, provider_id) or is_told_to_go(view, provider_id):
@@ -201,7 +201,9 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
             initial = registration.initialize(view, machine, moment)
             return join(registration.reassert(view, machine), initial)
         case Living(machine):
-            return registration.reassert(view, machine)
+            return join(
+                registration.reassert(view, machine), registration.reinitialize(view, machine)
+            )
         case AwaitingNodes() | Ending() | Releasing():
             return _going(view, phase, moment)
         case never:
@@ -212,7 +214,7 @@ def _going(view: View, phase: Going, moment: Moment) -> Step[Memory]:
     """What a deleted machine does."""
     match phase:
         case AwaitingNodes(machine, nodes):
-            return _delete_nodes(machine, nodes)
+            return _delete_nodes(view, machine, nodes, moment)
         case Ending(machine, provider_id):
             return _end(view, machine, provider_id, moment)
         case Releasing(machine):
@@ -266,7 +268,9 @@ def _give_up(view: View, machine: Machine) -> Step[Memory]:
     return given_up(machine, verdict, why="no node has joined", counted_as="liveness")
 
 
-def _delete_nodes(machine: Machine, nodes: tuple[Node, ...]) -> Step[Memory]:
+def _delete_nodes(
+    view: View, machine: Machine, nodes: tuple[Node, ...], moment: Moment
+) -> Step[Memory]:
     """Spec 5.4, T082: every node of it goes first, drained by its own finalizer."""
     verdict = Verdict(
         subject=ref_of(machine),
@@ -278,12 +282,13 @@ def _delete_nodes(machine: Machine, nodes: tuple[Node, ...]) -> Step[Memory]:
         ),
         evidence={"nodes": len(nodes)},
     )
-    deletes = tuple(
-        Delete(ref=ref_of(node), why=f"its machine {machine.name} is being deleted")
-        for node in nodes
-        if not node.is_deleting
+    why = f"its machine {machine.name} is being deleted"
+    ends = tuple(
+        retire(node, view.identity.cluster, why=why) for node in nodes if not node.is_deleting
     )
-    return Step(effects=deletes, verdicts=(verdict,))
+    # A node whose machine has not written down its providerID yet cannot wake the machine.
+    again = moment.after(view.settings.cadence.resync_s)
+    return Step(effects=ends, verdicts=(verdict,), wake_at=again)
 
 
 def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step[Memory]:

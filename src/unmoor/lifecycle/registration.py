@@ -134,13 +134,38 @@ def _owners(machine: Machine, node: Node) -> tuple[OwnerReference, ...]:
 
 
 def reassert(view: View, machine: Machine) -> Step[Any]:
-    """After registration only the label is kept up (T133); taints are everybody's now."""
+    """After registration only the label is kept up (T133); taints are everybody's now.
+
+    A node with neither label nor finalizer is another, whose kubelet has registered it once more.
+    """
+    found = node_of(view, machine)
+    if isinstance(found, Node) and not found.is_deleting and not _was_claimed(found):
+        return Step(effects=(claim(machine, found),))
     effects = tuple(
         label(node, {names.REGISTERED: names.TRUE}, why="it is registered")
         for node in view.nodes_of(machine.provider_id)
         if not node.is_deleting and node.metadata.labels.get(names.REGISTERED) != names.TRUE
     )
     return Step(effects=effects)
+
+
+def _was_claimed(node: Node) -> bool:
+    is_labelled = names.REGISTERED in node.metadata.labels
+    return is_labelled or names.TERMINATION_FINALIZER in node.metadata.finalizers
+
+
+def reinitialize(view: View, machine: Machine) -> Step[Any]:
+    """Say it again on a node that took the place of the one that was initialized."""
+    found = node_of(view, machine)
+    if not isinstance(found, Node) or found.is_deleting or found.is_initialized:
+        return Step()
+    if not is_claimed(found) or what_is_missing(machine, found) is not None:
+        return Step()
+    return Step(effects=(_initialized(found),))
+
+
+def _initialized(node: Node) -> Patch:
+    return label(node, {names.INITIALIZED: names.TRUE}, why="it has all that was promised")
 
 
 def initialize(view: View, machine: Machine, moment: Moment) -> Step[Any]:
@@ -154,8 +179,7 @@ def initialize(view: View, machine: Machine, moment: Moment) -> Step[Any]:
     if missing is not None:
         return _not_yet(machine, missing, moment)
     if not found.is_initialized:
-        labels: dict[str, str | None] = {names.INITIALIZED: names.TRUE}
-        return Step(effects=(label(found, labels, why="it has all that was promised"),))
+        return Step(effects=(_initialized(found),))
     facts = (Fact("machines_initialized", {"provisioner": machine.provisioner_name}),)
     return Step(
         effects=conditions.update(
