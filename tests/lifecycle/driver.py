@@ -8,7 +8,7 @@ is tested against the embedded API server, not here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -77,6 +77,7 @@ class World:
         self.lost_launches = 0
         self.eviction_problem: Problem | None = None
         self.acted = False
+        self._ends: dict[str, datetime] = {}
         self._version = 1
 
     # What a test asks.
@@ -123,7 +124,8 @@ class World:
             self.moment.wall + timedelta(seconds=delay_s), self.moment.mono + delay_s
         )
         for pod in list(self.view.all(PODS).values()):
-            is_over = pod.gone_by is not None and pod.gone_by <= self.moment.wall
+            ends = self._ends.get(pod.uid, pod.gone_by)
+            is_over = ends is not None and ends <= self.moment.wall
             if is_over and pod.name not in self.stuck_pods and not pod.metadata.finalizers:
                 self.drop(pod)
 
@@ -265,10 +267,14 @@ class World:
         return None
 
     def _end_pod(self, pod: Any, grace_s: int) -> None:
-        gone_by = self.moment.wall + timedelta(seconds=grace_s)
+        before_s = pod.metadata.deletion_grace_period_seconds
         if grace_s == 0:
             self.drop(pod)
-        elif pod.gone_by is None or gone_by < pod.gone_by:
+        elif pod.gone_by is None or grace_s < before_s:
+            # The kubelet counts from now on, the server from when the pod was deleted first.
+            self._ends[pod.uid] = gone_by = self.moment.wall + timedelta(seconds=grace_s)
+            if pod.gone_by is not None:
+                gone_by = pod.gone_by - timedelta(seconds=before_s - grace_s)
             self.change(
                 pod,
                 metadata__deletion_timestamp=gone_by,

@@ -66,7 +66,9 @@ def test_e10_what_no_longer_fits_goes_out_of_turn() -> None:
 
 
 def test_e10_a_grace_beyond_the_deadline_is_late() -> None:
-    plan = planned(pod("late", gone_by=at(400)), pod("fits", gone_by=at(302)), left_s=300)
+    plan = planned(
+        pod("late", gone_by=at(400), grace_s=400), pod("fits", gone_by=at(302)), left_s=300
+    )
 
     assert named(plan.late) == ["late"]
 

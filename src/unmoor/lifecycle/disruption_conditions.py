@@ -19,11 +19,14 @@ from unmoor.lifecycle.effects import Fact
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Condition
 from unmoor.model.machine import MACHINE_EMPTY, Machine
-from unmoor.model.moment import Moment, earliest
+from unmoor.model.moment import Moment, earliest, later
 from unmoor.model.provisioner import Provisioner, validate
 from unmoor.model.snapshot import View
 from unmoor.policy import nomination, pods
 from unmoor.policy.ownership import is_our_machine
+
+STUCK_SLACK_S = 0.1
+"""A pod is stuck from just after its limit on, not at it."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -46,7 +49,8 @@ def emptiness(view: View, machine: Machine, provisioner: Provisioner, moment: Mo
     counted = pods.counted(view.pods_on(node.name), moment.wall, limit_s)
     if counted:
         # R5: a terminating pod counts until it is gone or stuck, and nothing tells us the latter.
-        stuck_at = [moment.at(pod.gone_by) + limit_s for pod in counted if pod.gone_by is not None]
+        ends = [pod.stops_by for pod in counted if pod.stops_by is not None]
+        stuck_at = [moment.at(later(end, limit_s + STUCK_SLACK_S)) for end in ends]
         return Part(MACHINE_EMPTY, wake_at=earliest(*stuck_at))
     return Part(MACHINE_EMPTY, conditions.true(MACHINE_EMPTY))
 

@@ -30,8 +30,6 @@ from unmoor.policy import drain as policy
 from unmoor.policy.drain import Deadline, Plan
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-SHORTEST_GRACE_S = 1
-"""0 would erase the pod object while its containers still run."""
 NAMED_PODS_MAX = 3
 """So many pods are named in a sentence; the rest are counted."""
 TOLD_PODS_MAX = 5
@@ -99,16 +97,28 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
         returning=eviction.returning(view, node, memory),
     )
     if plan.waiting:
-        until = cordoned_at + view.settings.load_balancer_wait_s
-        if order.leaves_load_balancers and moment.mono < until:
-            return LeavingLoadBalancers(until)
         left_s = order.deadline.left_s(moment.wall)
-        if left_s is not None and left_s <= -cadence.drain_cut_off_s:  # E12
+        until = cordoned_at + view.settings.load_balancer_wait_s
+        if order.leaves_load_balancers and moment.mono < until and not _presses(plan, left_s):
+            return LeavingLoadBalancers(until)
+        is_over = left_s is not None and left_s <= -cadence.drain_cut_off_s  # E12
+        if is_over and _had_their_chance(view, memory, moment):
             return Drained(plan.waiting)
         return Evicting(plan)
     if moment.mono < (until := cordoned_at + cadence.cordon_quiet_s):
         return Settling(until)
     return Drained()
+
+
+def _presses(plan: Plan, left_s: float | None) -> bool:
+    """A pod needs what is left before the deadline to end in its own time."""
+    return left_s is not None and left_s <= max(pod.grace_s for pod in plan.waiting)
+
+
+def _had_their_chance(view: View, memory: Memory, moment: Moment) -> bool:
+    """E12: all that is left was told to go first, even if nobody was there at the deadline."""
+    cut_off_s = view.settings.cadence.drain_cut_off_s
+    return memory.over_at is not None and moment.mono >= memory.over_at + cut_off_s
 
 
 def missing_labels(node: Node, order: Order) -> dict[str, str]:
@@ -185,7 +195,11 @@ def _evicting(
     known: eviction.Known,
     moment: Moment,
 ) -> Progress:
-    asked = eviction.ask(view, plan, known.memory, moment)
+    memory = known.memory
+    left_s = order.deadline.left_s(moment.wall)
+    if memory.over_at is None and left_s is not None and left_s <= 0:
+        memory = msgspec.structs.replace(memory, over_at=moment.mono)
+    asked = eviction.ask(view, plan, memory, moment)
     cut = _cut_short(order, plan, moment)
     held = eviction.held_back(view, node, plan, asked, order.method)
     verdicts = (
@@ -214,7 +228,7 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
     left_s = order.deadline.left_s(moment.wall)
     if left_s is None:
         return []
-    grace_s = max(int(left_s), SHORTEST_GRACE_S)
+    grace_s = policy.shortened_s(left_s)
     cut: list[tuple[AnyEffect, Verdict]] = []
     for pod in (*plan.late, *plan.forced):
         past = "" if pod.is_deleting else "; it is deleted past its disruption budget"

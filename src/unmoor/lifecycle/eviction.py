@@ -63,8 +63,12 @@ class Memory(msgspec.Struct, frozen=True):
 
     tries: dict[str, Try] = {}
     rounds: dict[str, Round] = {}
+    node: str = ""
+    """The uid of the node that it is about: a successor of the same name starts afresh."""
     cordoned_at: float | None = None
-    """When the cordon, and the label for load balancers, were first seen in place."""
+    """Since when the cordon, and the label for load balancers, have been seen in place."""
+    over_at: float | None = None
+    """When the deadline was first seen to have passed: pods are deleted from then on (E12)."""
     detaching_at: float | None = None
     """When the wait for volumes began (T05)."""
     together_at: float = 0.0
@@ -87,6 +91,8 @@ def observe(
     ``is_closed``: the cordon, and the label where one is wanted, are in place. ``method``: who
     drains, for what there is to say.
     """
+    if memory.node != node.uid:
+        memory = Memory(node=node.uid)
     live = _waited_for(view, node, moment)
     rounds = _begin_rounds(live, memory.rounds)
     tries: dict[str, Try] = {}
@@ -111,9 +117,9 @@ def observe(
                 rounds[known.owner] = msgspec.structs.replace(one, evicted=one.evicted + 1)
         if uid in alive:
             tries[uid] = known
-    cordoned_at = memory.cordoned_at
-    if cordoned_at is None and is_closed:
-        cordoned_at = moment.mono
+    # Whoever takes the cordon away lets pods come again: a new one is as young as the first.
+    since = moment.mono if memory.cordoned_at is None else memory.cordoned_at
+    cordoned_at = since if is_closed else None
     fresh = msgspec.structs.replace(memory, tries=tries, rounds=rounds, cordoned_at=cordoned_at)
     verdicts = _returning(view, node, fresh, live, method)
     spoken = tuple(publish for verdict in verdicts for publish in say(verdict))

@@ -149,7 +149,20 @@ class Pod(Object):
         """When a terminating pod should be gone: the server adds the grace when it stamps it."""
         return self.metadata.deletion_timestamp
 
+    @property
+    def stops_by(self) -> datetime | None:
+        """When a terminating pod stops at the latest.
+
+        A deletion whose grace is shortened is stamped as if it had been asked for like that from
+        the start, but the kubelet counts the shorter grace from when it hears of it. What the pod
+        asks for is never exceeded.
+        """
+        grace_s = self.metadata.deletion_grace_period_seconds
+        if self.gone_by is None or grace_s is None or grace_s >= self.grace_s:
+            return self.gone_by
+        return later(self.gone_by, self.grace_s - grace_s)
+
     def is_stuck(self, now: datetime, tolerance_s: float) -> bool:
         """True when it is still there ``tolerance_s`` seconds after it should be gone (5.2)."""
-        gone_by = self.gone_by
+        gone_by = self.stops_by
         return gone_by is not None and now > later(gone_by, tolerance_s)

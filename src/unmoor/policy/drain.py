@@ -30,6 +30,7 @@ TIERS = ("", names.SYSTEM_CLUSTER_CRITICAL, names.SYSTEM_NODE_CRITICAL)
 """By ``priorityClassName``; the number does not matter (spec 5.2). "" is every other pod."""
 DEADLINE_SLACK_S = 2.0
 """A pod that ends this much after the deadline ends in time: the API counts whole seconds."""
+SHORTEST_GRACE_S = 1
 
 
 class Deadline(msgspec.Struct, frozen=True):
@@ -118,7 +119,7 @@ def plan(
     staying = [pod for pod in waiting if not pod.is_deleting]
     stuck = pods.stuck(everyone, now, stuck_after_s)
     if left_s is not None and left_s <= 0:
-        return Plan(waiting, (), _late(waiting, deadline), tuple(staying), stuck)
+        return Plan(waiting, (), _late(waiting, deadline, left_s), tuple(staying), stuck)
     tier = min((tier_of(pod) for pod in waiting if pod.uid not in returning), default=0)
     turn = [
         pod
@@ -127,7 +128,7 @@ def plan(
     ]
     if left_s is not None:
         turn.sort(key=lambda pod: (-pod.grace_s, pod.key))  # R19: the longest grace first
-    return Plan(waiting, tuple(turn), _late(waiting, deadline), (), stuck)
+    return Plan(waiting, tuple(turn), _late(waiting, deadline, left_s), (), stuck)
 
 
 def _is_urgent(pod: Pod, left_s: float | None) -> bool:
@@ -135,11 +136,26 @@ def _is_urgent(pod: Pod, left_s: float | None) -> bool:
     return left_s is not None and pod.grace_s >= left_s
 
 
-def _late(waiting: tuple[Pod, ...], deadline: Deadline) -> tuple[Pod, ...]:
-    if deadline.at is None:
+def _late(waiting: tuple[Pod, ...], deadline: Deadline, left_s: float | None) -> tuple[Pod, ...]:
+    if deadline.at is None or left_s is None:
         return ()
     limit = later(deadline.at, DEADLINE_SLACK_S)
-    return tuple(pod for pod in waiting if pod.gone_by is not None and pod.gone_by > limit)
+    return tuple(
+        pod
+        for pod in waiting
+        if pod.gone_by is not None and pod.gone_by > limit and _is_shorter(left_s, pod)
+    )
+
+
+def shortened_s(left_s: float) -> int:
+    """Return the grace to ask for: 0 would erase the pod object while its containers still run."""
+    return max(int(left_s), SHORTEST_GRACE_S)
+
+
+def _is_shorter(left_s: float, pod: Pod) -> bool:
+    """The server only ever shortens."""
+    asked_s = pod.metadata.deletion_grace_period_seconds
+    return asked_s is None or shortened_s(left_s) < asked_s
 
 
 def budgets_over(view: View, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
