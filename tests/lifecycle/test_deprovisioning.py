@@ -207,7 +207,7 @@ def test_a_mark_of_a_finished_command_is_rolled_back() -> None:
     world = World(node(disruption="old"), machine(), pod(), finished)
     step = world.step(DEPROVISIONING, "all")
 
-    assert [verdict.reason for verdict in step.verdicts] == [Reason.ROLLED_BACK]
+    assert Reason.ROLLED_BACK in [verdict.reason for verdict in step.verdicts]
     assert not world.view.node("a").is_cordoned  # type: ignore[union-attr]
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle.effects import Delete, Fact, Patch, Publish, cordon, say, uncordon
+from unmoor.lifecycle.effects import AnyEffect, Fact, Patch, Publish, cordon, retire, say, uncordon
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
 from unmoor.model.disruption import DisruptedNode, Disruption, DisruptionPhase
@@ -27,7 +27,7 @@ from unmoor.model.node import Node
 from unmoor.model.snapshot import View
 from unmoor.policy import methods, settling
 from unmoor.policy.settling import Unsettled
-from unmoor.policy.verdict import Method, Reason, Verdict
+from unmoor.policy.verdict import Reason, Verdict
 
 UNCORDONED = "a person uncordoned it"
 """In ``status.leftOut``: such a node is not proposed again for a while."""
@@ -160,9 +160,13 @@ def _while_deleting(view: View, command: Disruption) -> Phase:
     nodes = _present(view, command)
     if not nodes:
         return Gone()
-    if taken := tuple(node for node in nodes if _is_taken_back(node, command)):
-        return Uncordoned(taken)
-    return Deleting(tuple(node for node in nodes if not node.is_deleting), nodes)
+    staying = tuple(node for node in nodes if not node.is_deleting)
+    if taken := tuple(node for node in staying if not node.is_cordoned):
+        return Uncordoned(taken)  # all were cordoned when this phase began
+    judged = [methods.still_ours(view, command, node) for node in staying]
+    if refused := tuple(verdict for verdict in judged if verdict is not None):
+        return LeavingOut(refused)
+    return Deleting(staying, nodes)
 
 
 def _while_settling(view: View, command: Disruption, moment: Moment) -> Phase:
@@ -308,7 +312,7 @@ def _cancel(command: Disruption, nodes: tuple[Node, ...], moment: Moment) -> Ste
     named = ", ".join(node.name for node in nodes)
     verdict = Verdict(
         subject=ref_of(nodes[0]),
-        method=_method_of(command),
+        method=methods.method_of(command),
         reason=Reason.CANCELLED_BY_UNCORDON,
         message=f"{command.name} is cancelled: a person uncordoned {named}",
         evidence={"disruption": command.name},
@@ -333,9 +337,9 @@ def _delete(
 ) -> Step[Memory]:
     """001: delete the nodes and wait for the termination controller."""
     by_name = {one.name: one for one in command.spec.nodes}
-    effects: list[Delete | Publish] = []
+    effects: list[AnyEffect] = []
     for node in new:
-        effects.append(_deletion(node, command))
+        effects.append(_deletion(node, view.identity.cluster, command))
         effects += _told(node, by_name[node.name], command)
     verdict = _running(command, f"{len(left)} nodes are still there: {left[0].name}")
     return Step(
@@ -345,14 +349,11 @@ def _delete(
     )
 
 
-def _deletion(node: Node, command: Disruption) -> Delete:
+def _deletion(node: Node, cluster: str, command: Disruption) -> AnyEffect:
     reason = f"{command.spec.method}/delete"
     labels = {"reason": reason, "provisioner": node.provisioner_name}
-    return Delete(
-        ref=ref_of(node),
-        why=f"{command.name}: {command.spec.reason}",
-        facts=(Fact("machines_terminated", labels),),
-    )
+    facts = (Fact("machines_terminated", labels),)
+    return retire(node, cluster, why=f"{command.name}: {command.spec.reason}", facts=facts)
 
 
 def _told(node: Node, identity: DisruptedNode, command: Disruption) -> list[Publish]:
@@ -368,17 +369,11 @@ def _told(node: Node, identity: DisruptedNode, command: Disruption) -> list[Publ
 def _running(command: Disruption, message: str, reason: Reason = Reason.COMMAND_RUNNING) -> Verdict:
     return Verdict(
         subject=ref_of(command),
-        method=_method_of(command),
+        method=methods.method_of(command),
         reason=reason,
         message=f"{command.name}: {message}",
         evidence={"phase": command.phase, "nodes": len(command.nodes)},
     )
-
-
-def _method_of(command: Disruption) -> Method:
-    """A hand-made object may name a method that does not exist."""
-    known = {str(method): method for method in Method}
-    return known.get(command.spec.method, Method.LIFECYCLE)
 
 
 def _succeed(command: Disruption, message: str, moment: Moment) -> Step[Memory]:

@@ -36,13 +36,10 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     """Take one step of the loop; ``key`` is the same always."""
     del key
     tidied = ledger.tidy(view, moment)
-    commands = [one for one in view.sorted(DISRUPTIONS) if not one.phase.is_final]
-    commands = [one for one in commands if not one.is_deleting]
+    commands = [one for one in view.sorted(DISRUPTIONS) if ledger.is_running(one)]
     if commands:
         return join(tidied, running.advance(view, commands[0], memory, moment))
-    if tidied.effects:
-        # First the old, then the new: what is let go now must not be proposed in the same breath.
-        return join(tidied, Step(wake_at=moment.after(view.settings.cadence.unsynced_wait_s)))
+    # What is let go now is not proposed in the same breath: it still bears a mark.
     return join(tidied, _look(view, moment))
 
 
@@ -118,12 +115,20 @@ def summary_of(nodes: tuple[str, ...]) -> str:
 
 
 def name_of(view: View, command: Command) -> str:
-    """Name a command after its method and nodes; a number tells it from finished forerunners."""
+    """Name a command after its method and nodes; a number tells it from its forerunners."""
     uids = "\n".join(sorted(node.uid for node in command.nodes))
     digest = hashlib.sha256(uids.encode()).hexdigest()[:HASH_CHARS]
     name = base = f"{command.method}-{digest}"
     number = 1
-    while (held := view.disruption(name)) is not None and held.phase.is_final:
+    while _is_taken(view, name):
         number += 1
         name = f"{base}-{number}"
     return name
+
+
+def _is_taken(view: View, name: str) -> bool:
+    """A command of this name is over, on its way out, or cannot be read: another would not be."""
+    held = view.disruption(name)
+    if held is not None:
+        return not ledger.is_running(held)
+    return ("", name) in view.broken(DISRUPTIONS)

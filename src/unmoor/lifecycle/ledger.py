@@ -24,6 +24,9 @@ from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 
+DELETED_MAX = 100
+"""So many finished commands are deleted in one step; the rest in the next."""
+
 
 def tidy(view: View, moment: Moment) -> Step[Any]:
     """Take back marks that nobody stands for, and shorten the ledger."""
@@ -37,6 +40,11 @@ def tidy(view: View, moment: Moment) -> Step[Any]:
     return Step(effects=tuple(effects), verdicts=tuple(verdicts))
 
 
+def is_running(command: Disruption) -> bool:
+    """Neither over nor deleted by a person, whoever may hold what is deleted."""
+    return not command.phase.is_final and not command.is_deleting
+
+
 def _marked(view: View) -> list[Node]:
     return [node for node in view.sorted(NODES) if node.disruption and not node.is_deleting]
 
@@ -44,10 +52,10 @@ def _marked(view: View) -> list[Node]:
 def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
     command = view.disruption(node.disruption)
     if command is not None:
-        if not command.phase.is_final:
+        if is_running(command):
             return Step()
         was_taken_back = command.status.left_out.get(node.name) == UNCORDONED
-        why = f"{command.name} is {command.phase}"
+        why = f"{command.name} is {'being deleted' if command.is_deleting else command.phase}"
         return _roll_back(node, why, was_taken_back=was_taken_back)
     ref = Ref("Disruption", node.disruption)
     answer = view.answer(Asked.OBJECT, str(ref))
@@ -74,10 +82,11 @@ def _roll_back(node: Node, why: str, *, was_taken_back: bool = False) -> Step[An
 
 
 def beyond(view: View) -> list[Disruption]:
-    """Return the finished commands that are too many, oldest first."""
+    """Return the finished commands that are too many, oldest first, some at a time."""
     finished = [one for one in view.sorted(DISRUPTIONS) if one.phase.is_final]
+    finished = [one for one in finished if not one.is_deleting]
     finished.sort(key=lambda one: (_age_key(one), one.name))
-    return finished[: max(len(finished) - view.settings.kept_disruptions, 0)]
+    return finished[: min(max(len(finished) - view.settings.kept_disruptions, 0), DELETED_MAX)]
 
 
 def _age_key(command: Disruption) -> str:

@@ -18,7 +18,7 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
-from unmoor.policy import emptiness
+from unmoor.policy import emptiness, ownership
 from unmoor.policy.command import Candidate, Proposal
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -68,3 +68,22 @@ def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) 
         )
     judged = row.judge(view, node, moment, running=disruption.name)
     return judged if isinstance(judged, Verdict) else None
+
+
+def still_ours(view: View, disruption: Disruption, node: Node) -> Verdict | None:
+    """Return why a node is none of our business any more, None while it is."""
+    if ownership.is_ours(view, node):
+        return None
+    return Verdict(
+        subject=ref_of(node),
+        method=method_of(disruption),
+        reason=Reason.NOT_OURS,
+        message=ownership.why_not_ours(view, node),
+        evidence={"disruption": disruption.name},
+    )
+
+
+def method_of(disruption: Disruption) -> Method:
+    """Return its method; a hand-made object may name one that does not exist."""
+    known = {str(method): method for method in Method}
+    return known.get(disruption.spec.method, Method.LIFECYCLE)

@@ -1,0 +1,93 @@
+"""What people do to commands, nodes and the ledger in the middle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests import builders
+from tests.builders import disruption, machine, node
+from tests.lifecycle.driver import World
+from tests.lifecycle.rows import DEPROVISIONING
+from tests.lifecycle.test_deprovisioning import command, empties, reasons
+from unmoor.lifecycle.effects import Create, Delete
+from unmoor.model.disruption import DisruptionPhase
+from unmoor.model.kinds import NODES
+from unmoor.model.node import Node
+from unmoor.model.settings import Settings
+from unmoor.policy.verdict import Reason
+
+HELD: dict[str, Any] = {
+    "metadata__finalizers": ("example.org/hold",),
+    "metadata__deletion_timestamp": builders.NOW,
+}
+
+
+def the_node(world: World) -> Node:
+    found = world.view.node("a")
+    assert found is not None
+    return found
+
+
+def test_a_node_that_changed_hands_is_not_deleted() -> None:
+    world = World(
+        node(is_ours=False, disruption="emptiness-1"),
+        machine(is_ours=False),
+        disruption(phase=DisruptionPhase.DELETING),
+    )
+    world.settle(DEPROVISIONING)
+
+    assert not the_node(world).is_deleting
+    assert command(world).phase is DisruptionPhase.SUCCEEDED
+    assert "managed-by" in command(world).status.left_out["a"]
+    assert not the_node(world).is_cordoned
+
+
+def test_whoever_takes_mark_and_cordon_away_has_taken_the_node_back() -> None:
+    world = World(node(), machine(), disruption(phase=DisruptionPhase.DELETING))
+    world.settle(DEPROVISIONING)
+
+    assert not the_node(world).is_deleting
+    assert command(world).phase is DisruptionPhase.CANCELLED
+
+
+def test_a_command_that_is_being_deleted_lets_go_whoever_holds_it() -> None:
+    world = empties("a")
+    world.settle(DEPROVISIONING)
+    world.change(command(world), **HELD)
+    world.step(DEPROVISIONING, "all")
+    assert not the_node(world).is_cordoned
+
+    (first,) = world.names("Disruption")
+    world.run(DEPROVISIONING, for_s=12)
+    assert world.names("Disruption") == [first, f"{first}-2"]
+    assert len(world.done(Create)) == 2
+
+
+def test_a_finished_command_that_somebody_holds_stops_nobody() -> None:
+    old = disruption("old", phase=DisruptionPhase.SUCCEEDED)
+    held = builders.changed(old, **HELD)
+    world = empties("a", held, settings=Settings(kept_disruptions=0))
+    world.step(DEPROVISIONING, "all")
+
+    assert len(world.done(Create)) == 1
+    assert world.done(Delete) == []
+
+
+def test_a_mark_that_cannot_be_taken_back_stops_nobody() -> None:
+    old = disruption("old", phase=DisruptionPhase.CANCELLED)
+    world = empties("a", node("b", disruption="old"), old)
+    world.fails = lambda effect: getattr(effect, "ref", None) == NODES.ref("b", uid="uid-node-b")
+    world.step(DEPROVISIONING, "all")
+
+    assert len(world.done(Create)) == 1
+    assert Reason.ROLLED_BACK in reasons(world)
+
+
+def test_a_long_ledger_is_shortened_some_at_a_time() -> None:
+    old = [disruption(f"old-{i}", phase=DisruptionPhase.SUCCEEDED) for i in range(250)]
+    world = World(*old, settings=Settings(kept_disruptions=5))
+    world.step(DEPROVISIONING, "all")
+    assert len(world.done(Delete)) == 100
+
+    world.settle(DEPROVISIONING)
+    assert len(world.names("Disruption")) == 5
