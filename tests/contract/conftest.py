@@ -18,7 +18,7 @@ def plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture(scope="session")
 def collected_plane() -> Iterator[ControlPlane]:
-    """An API server with nothing but the garbage collector."""
+    """An API server with nothing but the garbage collector and who empties namespaces."""
     with faces.real_plane(collects_garbage=True) as started:
         yield started
 

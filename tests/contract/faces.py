@@ -38,7 +38,9 @@ from unmoor.model.kinds import (
 )
 from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.ports import Api, ApiError, Change, DeleteOptions, Query, WatchEvent
+from unmoor.sim.actors.actor import Stage
 from unmoor.sim.actors.garbage import GarbageCollector
+from unmoor.sim.actors.namespaces import Namespaces
 from unmoor.sim.apiserver import FAITHFUL, Server
 from unmoor.sim.direct import DirectApi
 from unmoor.sim.http import HttpFace
@@ -82,18 +84,22 @@ async def http() -> AsyncIterator[Api]:
 
 
 def collected(face: Open) -> Open:
-    """The same with our garbage collector at work."""
+    """The same with our garbage collector at work, and who empties namespaces."""
 
     @contextlib.asynccontextmanager
     async def opened() -> AsyncIterator[Api]:
         async with face() as api:
-            collector = asyncio.create_task(GarbageCollector(api, SystemClock()).run())
+            stage = Stage(api, SystemClock(), random.Random(1))
+            tasks = [
+                asyncio.create_task(GarbageCollector(api, SystemClock()).run()),
+                asyncio.create_task(stage.run([Namespaces(stage)])),
+            ]
             try:
                 yield api
             finally:
-                collector.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await collector
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     return opened
 
@@ -121,8 +127,8 @@ def _is_served(plane: ControlPlane, definition: JSON) -> bool:
 
 @contextlib.contextmanager
 def real_plane(*, collects_garbage: bool = False) -> Iterator[ControlPlane]:
-    """A real API server that knows our kinds, alone or with nothing but its garbage collector."""
-    only = ["--controllers=garbage-collector-controller"]
+    """A real API server that knows our kinds, alone or with two controllers that clean up."""
+    only = ["--controllers=garbage-collector-controller,namespace-controller"]
     with ControlPlane(components=(), extra_args={"kube-controller-manager": only}) as plane:
         plane.create(*all_crds())
         plane.kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=20s")

@@ -33,6 +33,7 @@ from unmoor.sim.actors.garbage import GarbageCollector
 from unmoor.sim.actors.jobs import Jobs
 from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays
 from unmoor.sim.actors.machines import MachineDelays, Machines
+from unmoor.sim.actors.namespaces import Namespaces
 from unmoor.sim.actors.nodelife import NodeLife
 from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.actors.statefulsets import StatefulSets
@@ -92,6 +93,7 @@ class World:
             DaemonSets(stage),
             Jobs(stage),
             Budgets(stage),
+            Namespaces(stage, self.server.resources),
         )
 
     async def __aenter__(self) -> Self:

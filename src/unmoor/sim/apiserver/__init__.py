@@ -7,7 +7,7 @@ and stores a built-in field of the wrong type, so that readers meet objects they
 
 Left out on purpose: access control, quotas and limit ranges, service accounts, the protection
 finalizers of volumes and claims, and defaults that nothing here reads. An emptied namespace waits
-for whoever finalizes it.
+for whoever finalizes it: an actor.
 
 Must not: know who calls, or act on its own.
 """

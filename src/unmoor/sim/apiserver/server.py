@@ -107,6 +107,10 @@ class Server:
         """The resourceVersion of the latest write."""
         return str(self.store.version)
 
+    def resources(self) -> tuple[Resource[Any], ...]:
+        """The kinds that are served at the moment."""
+        return tuple(table.resource for table in self.store.tables.values())
+
     # ------------------------------------------------------------------------------------- reading
 
     def get(self, ref: Ref, subresource: str = "") -> JSON:

@@ -276,19 +276,19 @@ class Write:
             meta["generation"] = self.old["metadata"].get("generation", 0) + 1
         if self.dry_run:
             return new
-        if self._is_over(meta):
+        if self._is_over(new, meta):
             self.store.remove(self.table, self.key)
             return new
         return self.store.put(self.table, self.key, new)
 
-    def _is_over(self, meta: JSON) -> bool:
+    def _is_over(self, new: JSON, meta: JSON) -> bool:
         """True when this write takes the last finalizer off an object that waits for just that."""
         old = self.old["metadata"]
         return (
             "deletionTimestamp" in old
             and not meta.get("finalizers")
             and not old.get("deletionGracePeriodSeconds")
-            and self.table.resource.kind != "Namespace"
+            and not (new["kind"] == "Namespace" and (new.get("spec") or {}).get("finalizers"))
         )
 
 
