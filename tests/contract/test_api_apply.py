@@ -28,6 +28,17 @@ async def test_an_apply_creates(place: Place, wire: Wire) -> None:
     }
 
 
+async def test_our_port_applies_by_force(place: Place, wire: Wire) -> None:
+    ref = place.ref(CONFIG_MAPS, "a")
+    await applied(wire, ref, "m", data(k="1", l="1"))
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, **data(k="2")}
+    answer = await place.api.patch(ref, body, how="apply")
+    found = await wire.get(ref)
+
+    assert answer["data"] == {"k": "2", "l": "1"}
+    assert found.owners["unmoor", "Apply"] == {"f:data": fields("k")}
+
+
 async def test_the_same_again_is_no_write(place: Place, wire: Wire) -> None:
     ref = place.ref(CONFIG_MAPS, "a")
     first = await applied(wire, ref, "m", data(k="1"))

@@ -30,6 +30,7 @@ from unmoor.runtime.ports import (
     WatchEvent,
 )
 from unmoor.sim.apiserver.server import Server
+from unmoor.sim.apiserver.terms import PLAIN, Terms
 from unmoor.sim.apiserver.watch import Watch
 
 T = TypeVar("T")
@@ -38,6 +39,9 @@ BOOKMARK_EVERY_S = 60.0
 """How often a real server tells quiet watchers how far they are."""
 CACHE_LIMIT_OBJECTS = 200_000
 """Decoded objects that are remembered for each type; then all are forgotten."""
+
+MANAGER = "unmoor"
+"""Who owns what is written here, when nobody says otherwise."""
 
 _NO_OPTIONS = DeleteOptions()
 
@@ -77,10 +81,15 @@ _RAW = dict[str, Any]
 class DirectApi:
     """The ``Api`` port on a server in the same process."""
 
-    def __init__(self, server: Server, decoder: Decoder | None = None) -> None:
-        """Several faces of one server may share a decoder."""
+    def __init__(
+        self, server: Server, decoder: Decoder | None = None, *, manager: str = MANAGER
+    ) -> None:
+        """Several faces of one server may share a decoder. ``manager``: who owns what we write."""
         self._server = server
         self._decoder = decoder or Decoder()
+        self._terms = Terms(manager=manager) if server.manners.tracks_managers else PLAIN
+        self._apply_terms = Terms(manager=manager, force=True)
+        """An apply takes fields over from other managers, as controllers should."""
 
     async def list(
         self, resource: Resource[T], query: Query = ALL, *, limit: int = 0, after: str = ""
@@ -126,11 +135,14 @@ class DirectApi:
         self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
     ) -> JSON:
         """POST."""
-        return self._server.create(ref, _as_sent(body), subresource=subresource, dry_run=dry_run)
+        return self._server.create(
+            ref, _as_sent(body), subresource=subresource, dry_run=dry_run, terms=self._terms
+        )
 
     async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
         """PUT."""
-        return self._server.replace(ref, _as_sent(body), subresource=subresource)
+        sent = _as_sent(body)
+        return self._server.replace(ref, sent, subresource=subresource, terms=self._terms)
 
     async def patch(
         self,
@@ -143,7 +155,10 @@ class DirectApi:
     ) -> JSON:
         """PATCH."""
         sent = _as_sent(body)
-        return self._server.patch(ref, sent, how=how, subresource=subresource, dry_run=dry_run)
+        terms = self._apply_terms if how == "apply" else self._terms
+        return self._server.patch(
+            ref, sent, how=how, subresource=subresource, dry_run=dry_run, terms=terms
+        )
 
     async def delete(self, ref: Ref, options: DeleteOptions = _NO_OPTIONS) -> JSON:
         """DELETE."""

@@ -37,7 +37,7 @@ from unmoor.sim.actors.namespaces import Namespaces
 from unmoor.sim.actors.nodelife import NodeLife
 from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.actors.statefulsets import StatefulSets
-from unmoor.sim.apiserver.server import Server
+from unmoor.sim.apiserver import EASY, Manners, Server
 from unmoor.sim.direct import DirectApi
 from unmoor.sim.gate import Gate
 from unmoor.sim.virtual import VirtualClock
@@ -66,11 +66,12 @@ class World:
         cloud: Callable[[Api], Cloud],
         shapes: Mapping[str, InstanceType],
         delays: Delays = Delays(),
+        manners: Manners = EASY,
     ) -> None:
         """Build the cluster; nothing moves before the context is entered."""
         self.dice = Random(f"world/{seed}")
         self.clock = VirtualClock()
-        self.server = Server(clock=self.clock.wall, seed=seed)
+        self.server = Server(clock=self.clock.wall, seed=seed, manners=manners)
         self.api = DirectApi(self.server)
         self.cloud = cloud(self.api)
         self.stage = Stage(self.api, self.clock, Random(f"cast/{seed}"))
