@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from unmoor.model.base import JSON, Key
-from unmoor.runtime.ports import PatchType
+from unmoor.runtime.ports import ApiError, PatchType
 from unmoor.sim.apiserver import creation, ownership, scale, status
 from unmoor.sim.apiserver.fields.managers import APPLY
+from unmoor.sim.apiserver.fields.merging import tidied
 from unmoor.sim.apiserver.forms import hold_config
 from unmoor.sim.apiserver.status import Cause
 from unmoor.sim.apiserver.storage import Store, Table
@@ -64,7 +65,21 @@ class Call:
         owning = ownership.owning_of(self._store, self._table, terms, APPLY, door)
         force = bool(terms.force)
         new, write.entries = ownership.applied(owning, write.old, config, force=force)
-        return new
+        return self._without_nulls(new)
+
+    def _without_nulls(self, new: JSON) -> JSON:
+        """Built-in kinds do not know nulls; custom kinds refuse them here (as the real server)."""
+        table, name = self._table, self._key[1]
+        if not (new.get("metadata") or {}).get("name"):
+            raise _nameless(name)
+        if table.schema is None:
+            obj: JSON = tidied(new)
+            return obj
+        causes = table.schema.causes_of_nulls(new)
+        if causes:
+            causes += table.schema.causes(table.schema.prune(new))
+            raise status.invalid(table.resource, name, *causes)
+        return {**new, "metadata": tidied(new["metadata"])}
 
     def _create(self, config: JSON) -> JSON:
         resource, (namespace, name) = self._table.resource, self._key
@@ -76,10 +91,7 @@ class Call:
             )
             raise status.conflict(resource, name, text)
         if not meta.get("name"):
-            text = "name must be provided"
-            raise status.bad_request(
-                f"the name of the object ({name} based on URL) was undeterminable: {text}"
-            )
+            raise _nameless(name)
         if meta["name"] != name:
             text = f"the name of the object ({meta['name']}) does not match the name on the URL"
             raise status.bad_request(f"{text} ({name})")
@@ -102,3 +114,9 @@ class Call:
         scale.hold_replicas(write, replicas)
         new = self._merge(write, scale.config_of(write.table, replicas))
         return scale.scale_of(write.table, write.apply(new))
+
+
+def _nameless(name: str) -> ApiError:
+    """400: nobody says what the object is called."""
+    text = f"the name of the object ({name} based on URL) was undeterminable"
+    return status.bad_request(f"{text}: name must be provided")

@@ -17,6 +17,7 @@ from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import ApiError, PatchType
 from unmoor.sim.apiserver import status
 from unmoor.sim.apiserver.fields import problems
+from unmoor.sim.apiserver.fields.merging import lean
 from unmoor.sim.apiserver.fields.shape import ANY, OBJECT_META, Book, Shape, custom_shape
 from unmoor.sim.apiserver.storage import Table
 from unmoor.sim.apiserver.terms import Manners, Terms
@@ -57,6 +58,11 @@ def shape_of(table: Table) -> Shape:
             found = builtin_shape(resource.group, resource.version, resource.kind)
             table.shape = ANY if found is None else found
     return table.shape
+
+
+def keep_lean(table: Table) -> None:
+    """Keep objects of this built-in kind as a decoder leaves them, without what is empty."""
+    table.fill = lambda obj, _is_new: lean(shape_of(table), obj)
 
 
 class Form:

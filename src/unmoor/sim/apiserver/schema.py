@@ -126,6 +126,15 @@ class Schema:
                 found += _causes(properties[name], value, name)
         return sorted(found, key=lambda cause: cause.field)
 
+    def causes_of_nulls(self, obj: JSON) -> list[Cause]:
+        """Nulls that may not be and that no default replaces, where nobody prunes them."""
+        return [
+            cause
+            for name, node in (self._node.properties or {}).items()
+            if name not in _SERVER_FIELDS and name in obj
+            for cause in _null_causes(node, obj[name], name)
+        ]
+
 
 # ---------------------------------------------------------------------------- pruning and defaults
 
@@ -146,7 +155,7 @@ def _pruned(node: _Node, value: Any) -> Any:
         if known is None:
             if node.preserves:
                 new[name] = inner
-        elif inner is not None or known.is_nullable or known.preserves:
+        elif inner is not None or known.is_nullable or (known.preserves and not known.type):
             new[name] = _pruned(known, inner)
     is_same = len(new) == len(value) and all(new[name] is value[name] for name in new)
     return value if is_same else new
@@ -211,6 +220,17 @@ def _causes(node: _Node, value: Any, where: str) -> Found:
             yield from _causes(node.items, one, f"{where}[{index}]")
     if node.logical:
         yield from _logical_causes(node, value, where)
+
+
+def _null_causes(node: _Node, value: Any, where: str) -> Found:
+    if value is None:
+        if node.type and not (node.is_nullable or node.has_default):
+            yield _mistyped(where, node.type, "null")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            known = (node.properties or {}).get(name, node.others)
+            if known is not None:
+                yield from _null_causes(known, inner, f"{where}.{name}")
 
 
 def _mistyped(where: str, wanted: str, found: str) -> Cause:

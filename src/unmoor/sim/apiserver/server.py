@@ -34,7 +34,7 @@ from unmoor.sim.apiserver import (
     status,
     subresources,
 )
-from unmoor.sim.apiserver.forms import Form
+from unmoor.sim.apiserver.forms import Form, keep_lean
 from unmoor.sim.apiserver.rules import DEFAULT_KINDS
 from unmoor.sim.apiserver.selection import Selection
 from unmoor.sim.apiserver.storage import Observer, Store, Table
@@ -90,6 +90,9 @@ class Server:
                 self.store.drop(table.resource.kind)
             elif table is not None:
                 definitions.define(table, spec)
+        for table in self.store.tables.values() if manners.checks_types else ():
+            if not table.rules.is_custom:
+                keep_lean(table)
         self._definitions = definitions.Definitions(self.store, self.close_watches)
         for name in FIRST_NAMESPACES:
             body = {"metadata": {"name": name}}

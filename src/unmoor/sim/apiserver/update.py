@@ -26,6 +26,7 @@ Verb: TypeAlias = Literal["update", "patch"]
 
 _MAPS_AND_LISTS = ("labels", "annotations", "finalizers", "ownerReferences")
 _SERVER_OWNED = ("creationTimestamp", "generation", "selfLink", "managedFields")
+_PROVIDER_RULE = 'node updates may not change providerID except from "" to valid'
 _POD_LIST_RULE = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
@@ -244,6 +245,10 @@ class Write:
     def _immutable_causes(self, new: JSON) -> list[Cause]:
         if self.table.resource.kind == "CustomResourceDefinition":
             return list(definition_checks.immutable_causes(self.old, new))
+        if self.table.resource.kind == "Node":
+            before = (self.old.get("spec") or {}).get("providerID")
+            if before and before != (new.get("spec") or {}).get("providerID"):
+                return [status.forbidden_field("spec.providerID", _PROVIDER_RULE)]
         if self.table.resource.kind != "Pod" or new["spec"] is self.old["spec"]:
             return []
         if _comparable(self.old["spec"]) != _comparable(new["spec"]):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from unmoor.model.base import JSON
-from unmoor.sim.apiserver.fields.merging import merged, tidied, without
+from unmoor.sim.apiserver.fields.merging import merged, without
 from unmoor.sim.apiserver.fields.paths import (
     NOTHING,
     Difference,
@@ -192,14 +192,19 @@ class Owning:
     def apply(
         self, live: JSON, config: JSON, owners: Owners, *, force: bool
     ) -> tuple[JSON, Owners]:
-        """The object and its owners after an apply; raises Conflict."""
+        """The object and its owners after an apply; raises Conflict.
+
+        Where everything was taken off stands a null, which is for the caller to judge.
+        """
         owners = dict(owners)
         if not owners and live:
             first = Identity(BEFORE_FIRST_APPLY, UPDATE, *self.identity[2:])
             owners = Owning(self.shape, first, self.keeps, self.now).create(live)
         last = owners.get(self.identity)
-        mine = self._counted(paths_of(self.shape, config))
-        owners[self.identity] = Owned(mine, self.now)
+        said = paths_of(self.shape, config)
+        mine = self._counted(said)
+        # What is never noted as owned, such as the name, is held all the same by who says it.
+        owners[self.identity] = Owned(frozenset(filter(self.keeps, said)), self.now)
         new = merged(self.shape, live, config)
         if last is not None and last.paths:
             new = self._pruned(new, last.paths, owners)
@@ -221,13 +226,13 @@ class Owning:
         """Without what this applier said last time, unless somebody owns it now."""
         shape = self.shape
         everything = with_named(shape, paths_of(shape, new))
-        rest = without(shape, new, last) or {}
+        rest = without(shape, new, with_named(shape, last)) or {}
         claimed = frozenset().union(*(with_named(shape, one.paths) for one in owners.values()))
         kept = with_named(shape, paths_of(shape, rest))
         rest = without(shape, new, everything - kept - claimed) or {}
         kept = with_named(shape, paths_of(shape, rest))
         found: JSON = without(shape, new, (everything - kept) & with_named(shape, last)) or {}
-        return tidied(found)
+        return found
 
 
 def _less(owners: Owners, paths: Paths) -> Owners:

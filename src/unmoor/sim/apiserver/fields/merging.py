@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.model.base import JSON
 from unmoor.sim.apiserver.fields.paths import Path, Paths, elements, is_leaf, members
 from unmoor.sim.apiserver.fields.shape import ANY, Shape
 
@@ -77,10 +76,35 @@ def without(shape: Shape, value: Any, paths: Paths) -> Any:
     return [one for _, one in kept]
 
 
-def tidied(obj: JSON) -> JSON:
-    """The object without the nulls that are left where all fields were taken off."""
-    return {
-        name: tidied(value) if isinstance(value, dict) else value
-        for name, value in obj.items()
-        if value is not None
-    }
+def lean(shape: Shape, value: Any) -> Any:
+    """The value as a real server keeps it: without lists and maps in which nothing stands.
+
+    What has to be there stays, and so does a struct, which may say something by being there.
+    """
+    if isinstance(value, list):
+        inner = shape.element or ANY
+        items = [lean(inner, one) for one in value]
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict) or shape.kind != "map":
+        return value
+    required = shape.schema.get("required") or ()
+    new = {}
+    for name, one in value.items():
+        child = shape.child(name) or ANY
+        is_void = one in ([], {}) and child.kind in {"list", "map"} and not child.fields
+        if not is_void or name in required:
+            new[name] = lean(child, one)
+    is_same = len(new) == len(value) and all(new[name] is value[name] for name in new)
+    return value if is_same else new
+
+
+def tidied(value: Any) -> Any:
+    """The value without the nulls that are left where all fields were taken off; else itself."""
+    if isinstance(value, list):
+        items = [tidied(one) for one in value]
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict):
+        return value
+    new = {name: tidied(one) for name, one in value.items() if one is not None}
+    is_same = len(new) == len(value) and all(new[name] is value[name] for name in new)
+    return value if is_same else new

@@ -121,7 +121,9 @@ class Difference:
         old, new = values
         if old is new:
             return
-        if not self._is_leaf(shape, old, new):
+        if self._are_of_two_kinds(old, new):
+            self._exchange(shape, values, path)
+        elif not self._is_leaf(shape, old, new):
             self._descend(shape, values, path)
             if old is ABSENT:
                 self.added.add(path)
@@ -138,7 +140,22 @@ class Difference:
         there = [one for one in (old, new) if one is not ABSENT and one is not None]
         if not any(there):  # Both empty: the difference between empty and absent counts.
             return True
-        return any(is_leaf(shape, one) for one in there) or len({type(one) for one in there}) > 1
+        return any(is_leaf(shape, one) for one in there)
+
+    def _are_of_two_kinds(self, old: Any, new: Any) -> bool:
+        """One is a map and the other is not, which may be where a schema lets anything stand."""
+        if old is ABSENT or new is ABSENT or old is None or new is None:
+            return False
+        return isinstance(old, dict) is not isinstance(new, dict)
+
+    def _exchange(self, shape: Shape, values: tuple[Any, Any], path: Path) -> None:
+        """A map in the place of a plain value, or the other way round: the parts come or go."""
+        self.modified.add(path)
+        old, new = values
+        for element, inner, one in members(shape, old if isinstance(old, dict) else None):
+            self._compare(inner, (one, ABSENT), (*path, element))
+        for element, inner, one in members(shape, new if isinstance(new, dict) else None):
+            self._compare(inner, (ABSENT, one), (*path, element))
 
     def _descend(self, shape: Shape, values: tuple[Any, Any], path: Path) -> None:
         parts: dict[str, tuple[Shape, Any, Any]] = {}
