@@ -88,9 +88,8 @@ def test_wrong_types_are_refused(plane: ControlPlane, spec: dict[str, Any]) -> N
 
 def test_columns_are_readable(plane: ControlPlane) -> None:
     nodes = [{"name": "n1", "uid": "1"}]
-    plane.create(
-        make(DISRUPTION, "drift-n1", spec={"method": "drift", "reason": "Drifted", "nodes": nodes})
-    )
+    spec = {"method": "drift", "reason": "Drifted", "summary": "n1", "nodes": nodes}
+    plane.create(make(DISRUPTION, "drift-n1", spec=spec))
     plane.create(
         {
             **MACHINE,
