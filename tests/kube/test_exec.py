@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +15,7 @@ from tests.kube.kubeconfigs import inline, kubeconfig, load_file, write
 from tests.kube.plugins import V1, V1BETA1, Plugin, at, says
 from tests.kube.server import ManualClock, Server, refuses
 from unmoor.kube import plugin as plugin_module
-from unmoor.kube.auth import Basic, Exec, Secret, Token, TokenFile
+from unmoor.kube.auth import AuthError, Basic, Exec, Secret, Token, TokenFile
 from unmoor.kube.client import KubeApi, NoCredentials
 from unmoor.runtime.ports import ApiError
 
@@ -239,14 +240,20 @@ async def test_who_waits_may_be_cancelled_without_an_end_for_the_others(
     assert len(plugin.asked()) == 1
 
 
+def slow_program(directory: Path) -> tuple[Path, Path]:
+    """A plugin that waits for what it has started; both hold a named pipe open while they live."""
+    program, alive = directory / "slow", directory / "alive"
+    os.mkfifo(alive)
+    program.write_text(f"#!/bin/sh\nexec 3>{alive}\nsleep 1000 &\necho yes >&3\nwait\n")
+    program.chmod(0o755)
+    return program, alive
+
+
 async def test_a_client_that_closes_ends_its_plugin_and_what_that_has_started(
     server: Server, clock: ManualClock, tmp_path: Path
 ) -> None:
-    slow, alive = tmp_path / "slow", tmp_path / "alive"
-    os.mkfifo(alive)
-    slow.write_text(f"#!/bin/sh\nexec 3>{alive}\nsleep 1000 &\necho yes >&3\nwait\n")
-    slow.chmod(0o755)
-    user = Plugin(tmp_path / "x").user(command=str(slow))
+    program, alive = slow_program(tmp_path)
+    user = Plugin(tmp_path / "x").user(command=str(program))
     api = client_of(server, user, clock, tmp_path / "config")
     request = asyncio.create_task(get(api))
     with await asyncio.to_thread(alive.open) as pulse:
@@ -257,3 +264,50 @@ async def test_a_client_that_closes_ends_its_plugin_and_what_that_has_started(
 
     with pytest.raises(NoCredentials, match="closed"):
         await request
+
+
+async def test_a_plugin_that_has_just_been_started_is_ended_with_all_its_children(
+    tmp_path: Path,
+) -> None:
+    program, alive = slow_program(tmp_path)
+    user = Plugin(tmp_path / "x").user(command=str(program))
+    config = load_file(write(tmp_path / "config", kubeconfig(user)))
+    assert isinstance(config.auth, Exec)
+    before = children()
+    fetch = asyncio.ensure_future(plugin_module.source(config.auth, {}, lambda: False)())
+    for _ in range(100):
+        await asyncio.sleep(0)
+        if children() != before:
+            break
+    # The loop stands still meanwhile: it does not know yet that the program runs.
+    with alive.open() as pulse:
+        assert pulse.readline() == "yes\n"
+        fetch.cancel()
+        await asyncio.wait({fetch})
+
+        assert await asyncio.to_thread(pulse.read) == ""
+
+    assert fetch.cancelled()
+
+
+async def test_a_plugin_that_does_not_answer_is_ended(tmp_path: Path) -> None:
+    program, alive = slow_program(tmp_path)
+    user = Plugin(tmp_path / "x").user(command=str(program))
+    config = load_file(write(tmp_path / "config", kubeconfig(user)))
+    assert isinstance(config.auth, Exec)
+    fetch = plugin_module.source(config.auth, {}, lambda: False, timeout_s=0.05)
+    pulse = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(AuthError, match=r"no answer within 0\.05 s; run it by hand"):
+            await fetch()
+
+        os.set_blocking(pulse, True)
+        while await asyncio.to_thread(os.read, pulse, 100):
+            pass  # the end comes when nobody has the other end
+    finally:
+        os.close(pulse)
+
+
+def children() -> str:
+    """The processes that this thread has started."""
+    return Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text()

@@ -29,6 +29,8 @@ QUESTION = "KUBERNETES_EXEC_INFO"
 TIMEOUT_S = 60.0
 PERSON_TIMEOUT_S = 600.0
 """When the program may ask a person, who may have to find a second factor."""
+LAST_WORDS_S = 1.0
+"""For the rest of what a program printed before it was ended."""
 OUTPUT_LIMIT_BYTES = 2**20
 
 
@@ -45,7 +47,12 @@ class _Credential(msgspec.Struct, frozen=True, rename="camel"):
     status: _Status | None = None
 
 
-def source(plugin: Exec, environ: Mapping[str, str], is_terminal: Callable[[], bool]) -> Fetch:
+def source(
+    plugin: Exec,
+    environ: Mapping[str, str],
+    is_terminal: Callable[[], bool],
+    timeout_s: float = TIMEOUT_S,
+) -> Fetch:
     """A way to ask ``plugin``. ``environ``: what it inherits; ``is_terminal``: a person is here."""
 
     async def fetch() -> Grant:
@@ -59,7 +66,10 @@ def source(plugin: Exec, environ: Mapping[str, str], is_terminal: Callable[[], b
         is_interactive = has_person and plugin.interactive != "Never"
         env = dict(environ) | {name: value.reveal() for name, value in plugin.environment}
         env[QUESTION] = question(plugin, is_interactive=is_interactive)
-        return grant_of(plugin, await _output(plugin, env, is_interactive=is_interactive))
+        limit_s = PERSON_TIMEOUT_S if is_interactive else timeout_s
+        process = await _started(plugin, env, is_interactive=is_interactive)
+        output = await _output(plugin, process, limit_s, has_group=not is_interactive)
+        return grant_of(plugin, output)
 
     return fetch
 
@@ -108,9 +118,34 @@ def grant_of(plugin: Exec, output: bytes) -> Grant:
     return Grant(proof=proof, expires_at=expires_at)
 
 
-async def _output(plugin: Exec, env: dict[str, str], *, is_interactive: bool) -> bytes:
+async def _output(
+    plugin: Exec, process: asyncio.subprocess.Process, limit_s: float, *, has_group: bool
+) -> bytes:
     try:
-        process = await asyncio.create_subprocess_exec(
+        async with asyncio.timeout(limit_s):
+            output = await _read(process)
+            has_end = len(output) <= OUTPUT_LIMIT_BYTES
+            code = await process.wait() if has_end else 0
+    except TimeoutError:
+        raise _failure(
+            plugin, f"no answer within {limit_s:g} s", "run it by hand and see what it waits for"
+        ) from None
+    finally:
+        if process.returncode is None:
+            await _end(process, has_group=has_group)
+    if not has_end:
+        raise _failure(plugin, "it prints without end", "is this the right program?")
+    if code:
+        how = f"exit code {code}" if code > 0 else signal.Signals(-code).name
+        raise _failure(plugin, f"it failed with {how}", "it says why on standard error")
+    return output
+
+
+async def _started(
+    plugin: Exec, env: dict[str, str], *, is_interactive: bool
+) -> asyncio.subprocess.Process:
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
             plugin.command,
             *(argument.reveal() for argument in plugin.arguments),
             stdin=None if is_interactive else asyncio.subprocess.DEVNULL,
@@ -119,51 +154,40 @@ async def _output(plugin: Exec, env: dict[str, str], *, is_interactive: bool) ->
             # So that its children can be ended with it; who talks to a person needs the terminal.
             start_new_session=not is_interactive,
         )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # asyncio would end the program, but not what that has started meanwhile.
+        process = await starting
+        await _end(process, has_group=not is_interactive)
+        raise
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it cannot be started"
         raise _failure(
             plugin, str(why), plugin.hint or "install it, and put it on the PATH of unmoor"
         ) from None
-    limit_s = PERSON_TIMEOUT_S if is_interactive else TIMEOUT_S
-    try:
-        async with asyncio.timeout(limit_s):
-            output = await _read(process)
-            code = await process.wait()
-    except TimeoutError:
-        raise _failure(
-            plugin, f"no answer within {limit_s:g} s", "run it by hand and see what it waits for"
-        ) from None
-    finally:
-        if process.returncode is None:
-            _end(process, has_group=not is_interactive)
-            await process.wait()
-    if len(output) > OUTPUT_LIMIT_BYTES:
-        raise _failure(plugin, "it prints without end", "is this the right program?")
-    if code:
-        how = f"exit code {code}" if code > 0 else signal.Signals(-code).name
-        raise _failure(
-            plugin, f"it failed with {how}", plugin.hint or "it says why on standard error"
-        )
-    return output
 
 
 async def _read(process: asyncio.subprocess.Process) -> bytes:
     assert process.stdout is not None
     output = b""
-    while chunk := await process.stdout.read(2**16):
+    while len(output) <= OUTPUT_LIMIT_BYTES and (chunk := await process.stdout.read(2**16)):
         output += chunk
-        if len(output) > OUTPUT_LIMIT_BYTES:
-            _end(process, has_group=False)
-            break
     return output
 
 
-def _end(process: asyncio.subprocess.Process, *, has_group: bool) -> None:
+async def _end(process: asyncio.subprocess.Process, *, has_group: bool) -> None:
     with suppress(ProcessLookupError):
         if has_group:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+    await process.wait()
+    with suppress(TimeoutError):  # who has left the group may hold its output open for ever
+        async with asyncio.timeout(LAST_WORDS_S):
+            while await _read(process):
+                pass
 
 
 def _failure(plugin: Exec, problem: str, remedy: str) -> AuthError:
