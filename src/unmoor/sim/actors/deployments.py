@@ -16,7 +16,7 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import JSON
 from unmoor.model.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
-from unmoor.model.moment import Moment, rfc3339
+from unmoor.model.moment import Moment
 from unmoor.model.pod import Pod
 from unmoor.model.workload import Deployment, ReplicaSet
 from unmoor.sim.actors.actor import Key, Stage
@@ -24,8 +24,6 @@ from unmoor.sim.actors.owners import OwnerActor, numbered, reference, with_label
 
 TEMPLATE_HASH = "pod-template-hash"
 HASH_CHARS = 10
-REVISION = "deployment.kubernetes.io/revision"
-"""Which template of its Deployment a ReplicaSet has, counted in the order of their use."""
 
 
 class ReplicaSets(OwnerActor):
@@ -89,7 +87,6 @@ class Deployments(OwnerActor):
         """Start having said nothing."""
         super().__init__(stage)
         self._said: dict[str, JSON] = {}
-        self._available: dict[str, tuple[bool, str]] = {}
 
     def look(self, kind: str, old: Any | None, new: Any | None) -> None:
         """A ReplicaSet concerns its Deployment."""
@@ -101,6 +98,7 @@ class Deployments(OwnerActor):
 
     async def play(self, key: Key, moment: Moment) -> float | None:
         """Bring the ReplicaSets of one Deployment to their sizes, then say how it stands."""
+        del moment
         owner = self.store.get(DEPLOYMENTS, key[1], key[0])
         if owner is None or owner.is_deleting:
             return None
@@ -109,22 +107,16 @@ class Deployments(OwnerActor):
         name = f"{owner.name}-{digest}"
         wanted = _wanted(owner.spec.replicas)
         current = self.store.get(REPLICA_SETS, name, owner.namespace)
-        newest = max((_revision(one) for one in self._sets(owner)), default=0)
         if current is None:
             body = _replica_set(owner, name, digest, spec)
-            body["metadata"]["annotations"] = {REVISION: str(newest + 1)}
             await self.stage.create(REPLICA_SETS.ref(name, owner.namespace), body)
-        elif _revision(current) < newest:  # An old template has come back.
-            annotations = {REVISION: str(newest + 1)}
-            body = {"metadata": {"annotations": annotations}, "spec": {"replicas": wanted}}
-            await self.stage.patch(current, body)
         elif current.spec.replicas != wanted:
             await self.stage.patch(current, {"spec": {"replicas": wanted}})
         elif current.status.ready_replicas >= wanted:
             for old in self._sets(owner):
                 if old.name != name and old.spec.replicas != 0:
                     await self.stage.patch(old, {"spec": {"replicas": 0}})
-        await self._report(owner, name, moment)
+        await self._report(owner, name)
         return None
 
     def _sets(self, owner: Deployment) -> list[ReplicaSet]:
@@ -135,7 +127,7 @@ class Deployments(OwnerActor):
                 found.append(one)
         return found
 
-    async def _report(self, owner: Deployment, name: str, moment: Moment) -> None:
+    async def _report(self, owner: Deployment, name: str) -> None:
         sets = self._sets(owner)
         ready = sum(one.status.ready_replicas for one in sets)
         updated = sum(one.status.replicas for one in sets if one.name == name)
@@ -146,38 +138,10 @@ class Deployments(OwnerActor):
             "availableReplicas": ready,
             "unavailableReplicas": max(_wanted(owner.spec.replicas) - ready, 0),
             "observedGeneration": owner.metadata.generation,
-            "conditions": self._conditions(owner, ready, moment),
         }
-        revision = str(max((_revision(one) for one in sets), default=0))
-        said = {"metadata": {"annotations": {REVISION: revision}}, "status": status}
-        if self._said.get(owner.uid) != said:
-            await self.stage.patch(owner, said, subresource="status")
-            self._said[owner.uid] = said
-
-    def _conditions(self, owner: Deployment, ready: int, moment: Moment) -> list[JSON]:
-        """Whether enough pods are ready; when that was decided is remembered here."""
-        wanted = _wanted(owner.spec.replicas)
-        is_enough = ready >= wanted - wanted // 4
-        known = self._available.get(owner.uid)
-        if known is None or known[0] != is_enough:
-            known = self._available[owner.uid] = (is_enough, rfc3339(moment.wall))
-        words = ("True", "MinimumReplicasAvailable", "has")
-        if not is_enough:
-            words = ("False", "MinimumReplicasUnavailable", "does not have")
-        available = {
-            "type": "Available",
-            "status": words[0],
-            "reason": words[1],
-            "message": f"Deployment {words[2]} minimum availability.",
-            "lastUpdateTime": known[1],
-            "lastTransitionTime": known[1],
-        }
-        return [available]
-
-
-def _revision(one: ReplicaSet) -> int:
-    text = one.metadata.annotations.get(REVISION, "")
-    return int(text) if text.isdigit() else 0
+        if self._said.get(owner.uid) != status:
+            await self.say(owner, status)
+            self._said[owner.uid] = status
 
 
 def _wanted(replicas: int | None) -> int:

@@ -1,7 +1,7 @@
 """What the server fills in when an object is created, and what it takes out.
 
-This is what depends on the rest of the cluster or happens once; ``filling`` has what is filled in
-at every write.
+Only what somebody here reads: the scheduler, the kubelet, a drain, a budget. The real server fills
+in much more; nothing of ours may depend on the rest.
 
 Must not: refuse anything but what admission does (a priority class that does not exist).
 """
@@ -13,7 +13,6 @@ from typing import Any
 
 from unmoor.model.base import JSON
 from unmoor.sim.apiserver import status
-from unmoor.sim.apiserver.filling import filled, pull_policy
 from unmoor.sim.apiserver.storage import Store, Table
 
 TERMINATION_GRACE_S = 30
@@ -49,9 +48,8 @@ _NO_STATUS: JSON = {}
 
 def complete(store: Store, table: Table, obj: JSON) -> JSON:
     """The object as it is stored at first; ``obj`` itself is not written to."""
-    kind = table.resource.kind
-    fill = _FILL.get(kind)
-    return filled(kind, obj if fill is None else fill(store, table, obj))
+    fill = _FILL.get(table.resource.kind)
+    return obj if fill is None else fill(store, table, obj)
 
 
 def _pod(store: Store, table: Table, obj: JSON) -> JSON:
@@ -72,7 +70,9 @@ def _container(container: JSON) -> JSON:
         requests = wanted.get("requests") or {}
         if any(name not in requests for name in limits):
             wanted = {**wanted, "requests": {**limits, **requests}}
-    pull = pull_policy(container.get("image"))
+    image: str = container.get("image") or ""
+    tag = image.rpartition(":")[2]
+    pull = "Always" if tag in {image, "latest"} or "/" in tag else "IfNotPresent"
     return {**_CONTAINER, "imagePullPolicy": pull, **container, "resources": wanted}
 
 

@@ -16,7 +16,6 @@ from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import checks, definition_checks, status
 from unmoor.sim.apiserver.defaults import with_allocatable
 from unmoor.sim.apiserver.fields.managers import UPDATE
-from unmoor.sim.apiserver.filling import filled
 from unmoor.sim.apiserver.ownership import of_updated, owning_of
 from unmoor.sim.apiserver.patch import is_same
 from unmoor.sim.apiserver.status import Cause
@@ -225,7 +224,7 @@ class Write:
             new["spec"] = _without_zeroes(new.get("spec") or {})
         elif resource.kind == "Pod" and new.get("spec") is not old.get("spec"):
             new["spec"] = self._with_kept_tolerations(new.get("spec") or {})
-        return filled(resource.kind, new)
+        return new
 
     def _with_kept_tolerations(self, spec: JSON) -> JSON:
         """Tolerations that admission has added come back by themselves."""

@@ -107,9 +107,7 @@ class Shaper:
         return {"type": "BOOKMARK", "object": shown}
 
     def _viewed(self, obj: JSON) -> JSON:
-        if self._served.kind != "Event":
-            return obj
-        return events.shown(obj, is_view=self._served.is_view)
+        return events.shown(obj) if self._served.is_view else obj
 
     def _table(self, objects: list[JSON], meta: JSON) -> JSON:
         form = self._form
