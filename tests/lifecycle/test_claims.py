@@ -10,9 +10,11 @@ from tests import builders
 from tests.builders import budget, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import GARBAGE, MACHINE, TERMINATION
-from unmoor.lifecycle.effects import Terminate
+from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Terminate
 from unmoor.model import names
+from unmoor.model.machine import Machine
 from unmoor.model.node import Node
+from unmoor.model.observation import Asked, Problem
 from unmoor.model.taint import Taint
 
 FINALIZER = names.TERMINATION_FINALIZER
@@ -82,3 +84,35 @@ def test_a_node_of_a_lost_instance_is_drained_whatever_became_of_its_finalizer()
     assert world.names("Pod") == ["web-1"]
     assert ended(world) == []
     assert the_node(world).is_deleting
+
+
+class Late(World):
+    """The watch of machines is behind: what it has not told is known to the server alone."""
+
+    untold: Machine | None = None
+
+    def act(self, effect: AnyEffect) -> Problem | None:
+        is_asked = isinstance(effect, Observe) and effect.asked is Asked.OBJECT
+        if is_asked and self.untold is not None:
+            self.put(self.untold)
+        return super().act(effect)
+
+
+def test_a_machine_that_we_have_not_heard_of_yet_keeps_its_instance() -> None:
+    world = Late(node(), pod(), provisioner(), instances=[instance()])
+    world.untold = machine()
+    world.run(GARBAGE, for_s=60)
+
+    assert world.done(Terminate) == world.done(Delete) == []
+    assert world.names("Machine") == ["m-a"]
+
+
+def test_while_the_server_does_not_say_whether_there_is_a_machine_nothing_goes() -> None:
+    world = World(provisioner(), instances=[instance()])
+    world.fails = lambda effect: isinstance(effect, Observe) and effect.asked is Asked.OBJECT
+    world.run(GARBAGE, for_s=60)
+    assert world.done(Terminate) == []
+
+    world.fails = lambda _: False
+    world.run(GARBAGE, for_s=60)
+    assert ended(world) == ["sim:///a"]

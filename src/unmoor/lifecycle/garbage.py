@@ -1,7 +1,8 @@
 """What exists on one side only: machines without an instance, instances without a machine (6.2).
 
 The cloud's list may lag behind the truth in both directions, so it only raises a suspicion: each
-suspect is asked for by itself, after the list was made, before anything is done. An instance of
+suspect is asked for by itself, after the list was made, before anything is done; of an instance,
+the API server is asked for its machine as well. An instance of
 another cluster, a young one, one whose launch is still being written down, and one whose
 provisioner nobody knows (case T03) are left alone; but not what an attempt of ours has left behind
 before it became a node.
@@ -13,6 +14,8 @@ Must not: act on a machine or a node that is not ours.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
@@ -164,18 +167,30 @@ def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment
     is_known = not provisioner or view.provisioner(provisioner) is not None
     if not is_known and not _is_unfinished(view, instance):
         return Step(verdicts=(_unknown_provisioner(instance, provisioner),))
-    answer = view.instance(instance.provider_id)
-    if answer is None or answer.at.mono < listed.at.mono:
-        look = Observe(
-            asked=Asked.INSTANCE,
-            subject=instance.provider_id,
-            why="no machine stands for it",
-        )
+    look = Observe(
+        asked=Asked.INSTANCE, subject=instance.provider_id, why="no machine stands for it"
+    )
+    answer = _answer_to(view, look, listed)
+    if answer is None:
         return Step(effects=(look,))
     found = answer.result
     if found is None or found.state.is_going or found.cluster != view.identity.cluster:
         return Step()
+    if instance.machine:
+        ref = MACHINES.ref(instance.machine)
+        look = Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref, why="is there none?")
+        word = _answer_to(view, look, listed)
+        if word is None:
+            return Step(effects=(look,))
+        if word.problem is not None and not word.is_missing:
+            return Step()  # nobody could say
     return _collect_instance(view, instance, moment)
+
+
+def _answer_to(view: View, look: Observe, listed: Listed) -> Answer[Any] | None:
+    """Return what was answered since the list was made."""
+    answer = view.answer(look.asked, look.subject)
+    return answer if answer is not None and answer.at.mono >= listed.at.mono else None
 
 
 def _is_unfinished(view: View, instance: CloudInstance) -> bool:
