@@ -16,7 +16,7 @@ SEEDS_MOST = 200
 HOURS = 2.0
 
 BUGS: list[tuple[type[Meddling], int, str]] = [
-    (sabotage.NoUidPrecondition, 30, "nothing-that-is-not-ours"),
+    (sabotage.NoUidPrecondition, 187, "nothing-that-is-not-ours"),
     (sabotage.BudgetNotRead, 1, "a-pod-leaves-by-eviction"),
     (sabotage.FinalizerRemovedFirst, 1, "the-finalizer-holds"),
     (sabotage.UnknownTakenForRefused, 21, "a-machine-is-launched-once"),

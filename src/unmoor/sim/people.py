@@ -199,12 +199,12 @@ class People:
         named = [pod for pod in pods if _owner_of(pod) == "StatefulSet"]
         if not pods:
             return False
-        pod = self._dice.choice(named or pods)
-        node = ours[pod["spec"]["nodeName"]]
-        if "deletionTimestamp" not in node["metadata"]:
-            await self._delete(node)
+        name = self._dice.choice(named or pods)["spec"]["nodeName"]
+        if "deletionTimestamp" not in ours[name]["metadata"]:
+            await self._delete(ours[name])
             await self._clock.sleep(self._dice.uniform(0.0, 3.0))
-        await self._api.delete(_ref(pod), DeleteOptions(grace_s=0))
+        for pod in (one for one in named or pods if one["spec"]["nodeName"] == name):
+            await self._api.delete(_ref(pod), DeleteOptions(grace_s=0))
         return True
 
     async def interfere(self) -> bool:
