@@ -114,13 +114,16 @@ async def test_the_gate_is_asked_as_an_authorizer_would_be() -> None:
 
 
 async def test_who_waits_at_the_gate_is_let_go_when_the_face_stops() -> None:
+    arrived = asyncio.Event()
+
     async def gate(_: Asked) -> None:
+        arrived.set()
         await asyncio.Event().wait()
 
     async with asyncio.timeout(5):
         async with opened(gate=gate) as client:
             waiting = asyncio.create_task(client.get(MAPS))
-            await asyncio.sleep(0.05)
+            await arrived.wait()
             await client.face.stop()
             with pytest.raises(aiohttp.ClientError):
                 await waiting

@@ -126,11 +126,8 @@ async def test_who_hangs_up_is_forgotten() -> None:
         async with client.watch(f"{MAPS}?watch=1"):
             assert len(server._open_watches()) == 1
         async with asyncio.timeout(5):
-            for _ in range(500):
-                if not server._open_watches():
-                    return
-                await asyncio.sleep(0.01)
-        raise AssertionError("it is still there")
+            while server._open_watches():
+                await client.get(MAPS)  # as good as a pause: the face gets its turn
 
 
 async def test_a_thousand_events_are_told_in_order(client: Client) -> None:
