@@ -22,7 +22,7 @@ BUGS: list[tuple[type[Meddling], int, str]] = [
     (sabotage.UnknownTakenForRefused, 21, "a-machine-is-launched-once"),
     (sabotage.AttemptNotWrittenDown, 1, "a-machine-is-launched-once"),
     (sabotage.TerminatingTakenForGone, 1, "no-machine-ended-under-a-pod"),
-    (sabotage.ReferenceLeft, 1, "nothing-of-ours-is-left"),
+    (sabotage.ReferenceLeft, 5, "commands-end"),
     (sabotage.ClusterTagIgnored, 1, "nothing-that-is-not-ours"),
     (sabotage.AnyCordonRemoved, 1, "a-cordon-of-a-person-stays"),
     (sabotage.NotReallyEmpty, 1, "a-node-goes-for-a-reason"),

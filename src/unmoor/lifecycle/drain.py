@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle import eviction
+from unmoor.lifecycle import eviction, telling
 from unmoor.lifecycle.effects import AnyEffect, Delete, cordon, say
 from unmoor.lifecycle.eviction import Memory
 from unmoor.lifecycle.step import Step
@@ -133,7 +133,18 @@ def missing_labels(node: Node, order: Order) -> dict[str, str]:
 def advance(
     view: View, node: Node, order: Order, memory: Memory | None, moment: Moment
 ) -> Progress:
-    """Take one step towards an empty node."""
+    """Take one step towards an empty node; what was said a moment ago is not said again."""
+    progress = _look(view, node, order, memory, moment)
+    step = progress.step
+    known = step.memory if step.memory is not None else Memory(node=node.uid)
+    effects, told = telling.once(step.effects, known.told, moment)
+    spoken = msgspec.structs.replace(known, told=told)
+    return Progress(
+        msgspec.structs.replace(step, effects=effects, memory=spoken), progress.is_drained
+    )
+
+
+def _look(view: View, node: Node, order: Order, memory: Memory | None, moment: Moment) -> Progress:
     is_closed = node.is_cordoned and not missing_labels(node, order)
     known = eviction.observe(
         view, node, memory or Memory(), moment, method=order.method, is_closed=is_closed

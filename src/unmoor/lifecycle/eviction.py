@@ -73,6 +73,8 @@ class Memory(msgspec.Struct, frozen=True):
     """When the wait for volumes began (T05)."""
     together_at: float = 0.0
     """When pods that keep coming back may be asked again, all at once (R1)."""
+    told: dict[Publish, float] = {}
+    """When each event was last offered (``telling``)."""
 
 
 class Known(msgspec.Struct, frozen=True):

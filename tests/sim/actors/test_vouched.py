@@ -174,7 +174,7 @@ async def a_silent_node_is_unreachable_and_its_pods_are_not_ready(ground: Ground
 
     async def ready() -> dict[str, bool]:
         pods = await ground.api.list(kinds.PODS, Query(ground.namespace))
-        return {pod.node_name[-1]: pod.is_ready for pod in pods.items}
+        return {pod.node_name[-1:]: pod.is_ready for pod in pods.items}
 
     await ground.until("ready", ready, {"a": True, "b": True})
     ground.kubelets.crash(name, for_s=GRACE_S * 2)

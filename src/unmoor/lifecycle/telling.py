@@ -1,0 +1,37 @@
+"""How often is the same thing said? Not at each look: a drain that waits looks every second.
+
+The recorder drops what was said a moment ago, whoever says it; here it is not even handed over.
+What is remembered is droppable: without it an event is offered once more, and dropped there.
+
+Must not: decide what is worth saying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from unmoor.lifecycle.effects import AnyEffect, Publish
+from unmoor.model.moment import Moment
+
+TOLD_MAX = 200
+"""Events remembered for one key; beyond that the oldest are offered again."""
+
+
+def once(
+    effects: Iterable[AnyEffect], told: Mapping[Publish, float], moment: Moment
+) -> tuple[tuple[AnyEffect, ...], dict[Publish, float]]:
+    """Leave out events that were offered within their own ``repeat_after_s``.
+
+    ``told``: when each was last offered, on the monotonic clock. Returns the rest, and ``told``
+    brought up to date.
+    """
+    recent = {one: at for one, at in told.items() if moment.mono < at + one.repeat_after_s}
+    kept: list[AnyEffect] = []
+    for effect in effects:
+        if isinstance(effect, Publish):
+            if effect in recent:
+                continue
+            recent[effect] = moment.mono
+        kept.append(effect)
+    newest = sorted(recent.items(), key=lambda item: -item[1])[:TOLD_MAX]
+    return tuple(kept), dict(newest)

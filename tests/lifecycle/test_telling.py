@@ -1,0 +1,39 @@
+"""The same is not said at every look, and not for ever forgotten either."""
+
+from __future__ import annotations
+
+from tests.builders import moment
+from unmoor.lifecycle import telling
+from unmoor.lifecycle.effects import Evict, Publish
+from unmoor.model.base import Ref
+
+NODE = Ref("Node", "a", uid="1")
+HELD = Publish(regarding=NODE, reason="FailedDraining", message="held", repeat_after_s=60.0)
+OTHER = Publish(regarding=NODE, reason="FailedDraining", message="something else")
+EVICT = Evict(ref=Ref("Pod", "web", namespace="shop", uid="2"))
+
+
+def test_an_event_is_offered_again_only_after_its_own_time() -> None:
+    first, told = telling.once((EVICT, HELD), {}, moment())
+    soon, told = telling.once((EVICT, HELD, OTHER), told, moment(59))
+    late, _ = telling.once((EVICT, HELD, OTHER), told, moment(60))
+
+    assert first == (EVICT, HELD)
+    assert soon == (EVICT, OTHER)
+    assert late == (EVICT, HELD)
+
+
+def test_without_memory_everything_is_offered() -> None:
+    kept, _ = telling.once((HELD, OTHER, HELD), {}, moment())
+
+    assert kept == (HELD, OTHER)
+
+
+def test_memory_is_bounded_and_forgets_the_oldest() -> None:
+    told: dict[Publish, float] = {}
+    for number in range(telling.TOLD_MAX + 50):
+        event = Publish(regarding=NODE, reason="Evicted", message=str(number), repeat_after_s=1e6)
+        _, told = telling.once((event,), told, moment(number))
+
+    assert len(told) == telling.TOLD_MAX
+    assert min(told.values()) == moment(50).mono
