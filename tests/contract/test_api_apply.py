@@ -204,6 +204,7 @@ async def test_a_second_manager_adds_a_container(place: Place, wire: Wire) -> No
     found = answer.body["spec"]["template"]["spec"]["containers"]
 
     assert [(one["name"], one["image"]) for one in found] == [("main", "img:1"), ("side", "s")]
+    assert found[1]["imagePullPolicy"] == "Always"
     assert answer.owners["n", "Apply"]["f:spec"]["f:template"]["f:spec"]["f:containers"] == {
         'k:{"name":"side"}': {".": {}, **fields("image", "name")}
     }

@@ -3,11 +3,11 @@
 ``Server`` is the whole of it; ``sim.direct`` and the HTTP face are two doors to the same room.
 
 How particular it is, ``Manners`` say: a rehearsal keeps no managedFields before somebody applies,
-and stores a built-in field of the wrong type, so that readers meet objects they cannot read.
+stores a built-in field of the wrong type, so that readers meet objects they cannot read, and fills
+in only those defaults that somebody here reads.
 
-Left out on purpose: access control, quotas and limit ranges, service accounts, the protection
-finalizers of volumes and claims, and defaults that nothing here reads. An emptied namespace waits
-for whoever finalizes it: an actor.
+Left out on purpose: access control, quotas and limit ranges, service accounts, and the protection
+finalizers of volumes and claims. An emptied namespace waits for whoever finalizes it: an actor.
 
 Must not: know who calls, or act on its own.
 """

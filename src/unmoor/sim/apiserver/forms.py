@@ -19,6 +19,7 @@ from unmoor.sim.apiserver import status
 from unmoor.sim.apiserver.fields import problems
 from unmoor.sim.apiserver.fields.merging import lean
 from unmoor.sim.apiserver.fields.shape import ANY, OBJECT_META, Book, Shape, custom_shape
+from unmoor.sim.apiserver.filling import filled
 from unmoor.sim.apiserver.storage import Table
 from unmoor.sim.apiserver.terms import Manners, Terms
 
@@ -60,9 +61,10 @@ def shape_of(table: Table) -> Shape:
     return table.shape
 
 
-def keep_lean(table: Table) -> None:
-    """Keep objects of this built-in kind as a decoder leaves them, without what is empty."""
-    table.fill = lambda obj, _is_new: lean(shape_of(table), obj)
+def keep_as_decoded(table: Table) -> None:
+    """Keep objects of this kind as a decoder leaves them: what is empty out, defaults in."""
+    kind = table.resource.kind
+    table.fill = lambda obj, _is_new: filled(kind, lean(shape_of(table), obj))
 
 
 class Form:

@@ -34,7 +34,7 @@ from unmoor.sim.apiserver import (
     status,
     subresources,
 )
-from unmoor.sim.apiserver.forms import Form, keep_lean
+from unmoor.sim.apiserver.forms import Form, keep_as_decoded
 from unmoor.sim.apiserver.rules import DEFAULT_KINDS
 from unmoor.sim.apiserver.selection import Selection
 from unmoor.sim.apiserver.storage import Observer, Store, Table
@@ -92,7 +92,7 @@ class Server:
                 definitions.define(table, spec)
         for table in self.store.tables.values() if manners.checks_types else ():
             if not table.rules.is_custom:
-                keep_lean(table)
+                keep_as_decoded(table)
         self._definitions = definitions.Definitions(self.store, self.close_watches)
         for name in FIRST_NAMESPACES:
             body = {"metadata": {"name": name}}

@@ -19,8 +19,9 @@ class Manners(msgspec.Struct, frozen=True, kw_only=True):
     tracks_managers: bool = False
     """New objects have managedFields; others get them with the first apply."""
     checks_types: bool = False
-    """Wrong types in built-in kinds are refused, and what they do not know is dropped. Else both
-    are stored, so that readers meet objects they cannot read."""
+    """Built-in kinds are read as by a decoder: wrong types are refused, what they do not know is
+    dropped, and defaults are filled in. Else what comes is stored, so that readers meet objects
+    they cannot read."""
     shows_definitions: bool = False
     """The definitions of our custom kinds are there, as objects."""
     awaits_definitions: bool = False
