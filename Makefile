@@ -94,7 +94,7 @@ ifeq ($(filter true,$(CI))$(shell command -v go 2>/dev/null),)
 else
 	@$(MAKE) --no-print-directory controlplane
 endif
-	@$(BIN)/pytest -m e2e -rs tests/e2e
+	@$(BIN)/pytest -m e2e -rs
 
 ##@ Housekeeping
 
