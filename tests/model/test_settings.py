@@ -254,6 +254,9 @@ SPEC_10_4 = {
 OURS = {
     "moved_pods_limit_s": 600,
     "absence_memory_s": 60,
+    "watch_retry_s": 0.2,
+    "watch_retry_most_s": 10,
+    "watch_silence_s": 180,
     "lease_gc_grace_s": 60,
     "launch_backoff_s": 1,
     "launch_backoff_most_s": 60,

@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 
 from tests.runtime.scripted import ScriptedApi, passes
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import NODES, Resource
-from unmoor.runtime.informer import (
-    PAUSE_MAX_S,
-    Informer,
-)
+from unmoor.runtime.informer import Informer
 from unmoor.runtime.ports import ALL, Query
 from unmoor.runtime.store import Store
 from unmoor.sim.virtual import VirtualClock, run
 
-CALM_S = 2 * PAUSE_MAX_S
+CALM_S = 2 * Cadence().watch_retry_most_s
 
 
 class Followed:

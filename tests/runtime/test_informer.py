@@ -9,17 +9,21 @@ import pytest
 
 from tests.runtime.followed import CALM_S, Followed, follow, idle
 from tests.runtime.scripted import Cut, Slow, gone, passes, refused
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import NODES, PODS
 from unmoor.runtime.informer import (
+    ASKED_PAUSE_MAX_S,
     GOOD_WATCH_S,
     LIST_AFTER_BROKEN_S,
     PAGE_SIZE,
-    PAUSE_MAX_S,
-    PAUSE_MIN_S,
     WATCH_FAILURES_MAX,
 )
 from unmoor.runtime.ports import Query, Unreachable
 from unmoor.sim.virtual import run
+
+RETRY_S = Cadence().watch_retry_s
+RETRY_MOST_S = Cadence().watch_retry_most_s
+SILENCE_S = Cadence().watch_silence_s
 
 # ------------------------------------------------------------------------------------ good weather
 
@@ -134,7 +138,7 @@ def test_a_storm_of_410_does_not_become_a_storm_of_lists() -> None:
     gaps = [later - at for at, later in pairwise(followed.times("list"))]
 
     assert gaps[:4] == pytest.approx([0.2, 0.4, 0.8, 1.6])
-    assert gaps[-1] == pytest.approx(PAUSE_MAX_S)
+    assert gaps[-1] == pytest.approx(RETRY_MOST_S)
 
 
 def test_an_error_in_the_middle_of_a_list_begins_it_again() -> None:
@@ -186,7 +190,7 @@ def test_a_watch_that_ends_at_once_again_and_again_is_not_hammered() -> None:
     gaps = [later - at for at, later in pairwise(followed.times("watch"))]
 
     assert gaps[:4] == pytest.approx([0.2, 0.4, 0.8, 1.6])
-    assert max(gaps) == pytest.approx(PAUSE_MAX_S)
+    assert max(gaps) == pytest.approx(RETRY_MOST_S)
     assert followed.reports == []
 
 
@@ -207,11 +211,80 @@ def test_a_version_that_no_watch_accepts_is_given_up_for_a_list() -> None:
     assert followed.informer.is_synced
 
 
-@pytest.mark.parametrize(("jitter", "pause"), [(0.0, PAUSE_MIN_S / 2), (1.0, PAUSE_MIN_S)])
+@pytest.mark.parametrize(("jitter", "pause"), [(0.0, RETRY_S / 2), (1.0, RETRY_S)])
 def test_pauses_are_spread(jitter: float, pause: float) -> None:
     followed = follow(idle, jitter=jitter, before=lambda f: f.api.plan("list", Unreachable("down")))
 
     assert followed.times("list") == [0.0, pause]
+
+
+@pytest.mark.parametrize(
+    ("asked_s", "pause_s"), [(0.0, RETRY_S), (3.0, 3.0), (3600.0, ASKED_PAUSE_MAX_S)]
+)
+@pytest.mark.parametrize("verb", ["list", "watch"])
+def test_a_server_that_names_a_time_is_left_alone_until_then(
+    verb: str, asked_s: float, pause_s: float
+) -> None:
+    busy = refused(429, "TooManyRequests", retry_after_s=asked_s)
+    followed = follow(
+        lambda _: passes(2 * ASKED_PAUSE_MAX_S), before=lambda f: f.api.plan(verb, busy)
+    )
+
+    assert followed.times(verb) == [0.0, pytest.approx(pause_s)]
+
+
+# ----------------------------------------------------------------------------------------- silence
+
+HUNG = Cut(0, after_s=1e9)
+
+
+def test_a_watch_that_says_nothing_is_opened_again() -> None:
+    async def play(f: Followed) -> None:
+        await f.informer.wait_synced()
+        f.api.put("Node", "a")
+        await passes(SILENCE_S + 1)
+        assert f.names() == ["a"]
+
+    followed = follow(play, before=lambda f: f.api.plan("watch", HUNG))
+
+    assert followed.times("watch") == [0.0, SILENCE_S]
+    assert len(followed.times("list")) == 1
+
+
+def test_a_watch_that_falls_silent_is_opened_again() -> None:
+    async def play(f: Followed) -> None:
+        await f.informer.wait_synced()
+        await passes(100.0)
+        f.api.put("Node", "a")
+        await passes(1.0)
+        f.api.put("Node", "b")
+        await passes(SILENCE_S)
+        assert f.names() == ["a", "b"]
+
+    followed = follow(play, before=lambda f: f.api.plan("watch", Cut(1, after_s=1e9)))
+
+    assert followed.times("watch") == [0.0, 100.0 + SILENCE_S]
+
+
+def test_after_two_watches_that_say_nothing_a_list_is_made() -> None:
+    """Something on the way may hold back whatever it is given until the stream ends."""
+    followed = follow(
+        lambda _: passes(4.5 * SILENCE_S), before=lambda f: f.api.plan("watch", *[HUNG] * 9)
+    )
+
+    assert [at / SILENCE_S for at in followed.times("watch")] == [0, 1, 2, 3, 4]
+    assert [at / SILENCE_S for at in followed.times("list")] == [0, 2, 4]
+
+
+def test_bookmarks_are_no_silence() -> None:
+    async def play(f: Followed) -> None:
+        for _ in range(10):
+            await passes(SILENCE_S - 1)
+            f.api.bookmark("Node")
+
+    followed = follow(play)
+
+    assert followed.times("watch") == [0.0]
 
 
 # ---------------------------------------------------------------------------------- broken objects

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtime.scripted import passes
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import NODES
-from unmoor.runtime.informer import PAUSE_MAX_S, Informer
+from unmoor.runtime.informer import Informer
 from unmoor.runtime.ports import ApiError, PortError
 from unmoor.runtime.store import Store
 from unmoor.sim.apiserver.server import Server
@@ -19,6 +20,7 @@ from unmoor.sim.direct import DirectApi
 from unmoor.sim.faults import ApiFaults, FaultyApi
 from unmoor.sim.virtual import VirtualClock, run
 
+CADENCE = Cadence()
 STORM = ApiFaults(
     lost_request=(1, 5),
     server_error=(1, 5),
@@ -27,6 +29,7 @@ STORM = ApiFaults(
     watch_cut=(1, 4),
     watch_expired=(1, 4),
     watch_late=(1, 4),
+    watch_silent=(1, 6),
 )
 
 
@@ -56,7 +59,7 @@ def test_after_the_storm_the_store_is_equal_to_the_server(seed: int) -> None:
         task = asyncio.create_task(Informer(way, store, clock, jitter=dice.random).run((NODES,)))
         for _ in range(30):
             await edit(api, dice)
-            await passes(dice.choice([0.0, 0.1, 2.0]))
+            await passes(dice.choice([0.0, 0.1, 2.0, 100.0]))
             if dice.random() < 0.3:
                 # Our own writes are folded, too, and must not confuse what the watch brings.
                 try:
@@ -64,7 +67,7 @@ def test_after_the_storm_the_store_is_equal_to_the_server(seed: int) -> None:
                 except PortError:
                     continue
         way.calm()
-        await passes(4 * PAUSE_MAX_S)
+        await passes(4 * CADENCE.watch_retry_most_s + CADENCE.watch_silence_s)
         page = await api.list(NODES)
         assert list(store.sorted(NODES)) == sorted(page.items, key=lambda node: node.name)
         task.cancel()

@@ -69,6 +69,15 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
         float, Meta(description="until a pod that is still pending is looked at again")
     ] = 10.0
     # Keeping the picture right
+    watch_retry_s: Annotated[
+        float, Meta(description="after a failed list or watch, until the next attempt; doubles")
+    ] = 0.2
+    watch_retry_most_s: Annotated[
+        float, Meta(description="the longest wait between two such attempts")
+    ] = 10.0
+    watch_silence_s: Annotated[
+        float, Meta(description="a watch that says nothing for this long is opened again")
+    ] = 3 * MINUTE
     absence_memory_s: Annotated[
         float, Meta(description="how long the server's word that an object is missing is believed")
     ] = 1 * MINUTE

@@ -104,7 +104,12 @@ class Controller:
         self._report = report or _ignore
         self._on_leadership = on_leadership or _say_nothing
         self.informer = Informer(
-            ports.api, self.store, ports.clock, jitter=ports.jitter, report=self._report
+            ports.api,
+            self.store,
+            ports.clock,
+            jitter=ports.jitter,
+            report=self._report,
+            cadence=lambda: self.store.settings.cadence,
         )
         self.loop = Loop(
             self.store,

@@ -5,6 +5,10 @@ bookmark moves the version on; 410 ("too old") lists again; anything else that f
 from the last version, after a growing, jittered pause, and after a few times by a list. So there is
 never a gap: what a cut watch did not bring, the next one replays or the next list shows.
 
+A connection can die without a word to either end. A server tells even a quiet watch how far it is,
+about once a minute; so one that says nothing at all for ``watch_silence_s`` is opened again, and
+when that one says nothing either, a list is made.
+
 A change that cannot be read, not even whom it is about, may have been a deletion. Only a list can
 tell, so one follows soon.
 
@@ -17,6 +21,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import (
     ALL,
@@ -32,14 +37,15 @@ from unmoor.runtime.ports import (
 
 PAGE_SIZE = 500
 """Objects in one page of a list: what client-go asks for."""
-PAUSE_MIN_S = 0.2
-PAUSE_MAX_S = 10.0
-"""Pause before a failed list or watch is tried again: doubles from the first to the second."""
+ASKED_PAUSE_MAX_S = 60.0
+"""A server that asks us to come back later than this is asked after this time all the same."""
 GOOD_WATCH_S = 5.0
 """A watch that lasted this long was a good one, even if nothing happened in it."""
 WATCH_FAILURES_MAX = 5
 """After so many failures in a row to go on from a version, it is given up and a list made: the
 server may have been restored from a backup in which that version has not come yet."""
+SILENCES_MAX = 2
+"""After so many watches in a row that said nothing, a list is made."""
 LIST_AFTER_BROKEN_S = 60.0
 """From a change of nobody knows whom until the kind is listed again."""
 _GONE = 410
@@ -88,26 +94,39 @@ class _PagesExpired(ApiError):
 class _Place:
     """How far the sink has followed one kind. ``version`` "": a list is needed."""
 
-    __slots__ = ("failures", "list_at", "version")
+    __slots__ = ("asked_s", "failures", "list_at", "silences", "version")
 
     def __init__(self) -> None:
         self.version = ""
         self.failures = 0
+        self.silences = 0
         self.list_at: float | None = None
+        self.asked_s = 0.0
 
 
 class Informer:
     """Keeps a sink equal to the server for some kinds, until cancelled."""
 
     def __init__(
-        self, api: Api, sink: Sink, clock: Clock, *, jitter: Jitter, report: Report = _ignore
+        self,
+        api: Api,
+        sink: Sink,
+        clock: Clock,
+        *,
+        jitter: Jitter,
+        report: Report = _ignore,
+        cadence: Callable[[], Cadence] = Cadence,
     ) -> None:
-        """Use ``run`` for each set of kinds; ``is_synced`` tells when all have been listed."""
+        """Use ``run`` for each set of kinds; ``is_synced`` tells when all have been listed.
+
+        ``cadence``: the intervals as they are set now.
+        """
         self._api = api
         self._sink = sink
         self._clock = clock
         self._jitter = jitter
         self._report = report
+        self._cadence = cadence
         self._waiting: set[str] = set()
         self._synced = asyncio.Event()
 
@@ -143,12 +162,14 @@ class Informer:
                 await self._go_on(resource, query, place)
             except PortError as error:
                 place.failures += 1
-                if isinstance(error, ApiError) and error.code == _GONE:
-                    place.version = ""
+                if isinstance(error, ApiError):
+                    place.asked_s = error.retry_after_s or 0.0
+                    if error.code == _GONE:
+                        place.version = ""
                 self._report(resource, str(error))
             if place.failures and place.failures % WATCH_FAILURES_MAX == 0:
                 place.version = ""
-            await self._pause(place.failures)
+            await self._pause(place)
 
     async def _go_on(self, resource: Resource[Any], query: Query, place: _Place) -> None:
         """List if need be, then watch until the server closes it or a list is due."""
@@ -170,15 +191,28 @@ class Informer:
             place.failures += 1
 
     async def _watch(self, resource: Resource[Any], query: Query, place: _Place) -> None:
+        silence = None
         try:
             async with asyncio.timeout_at(place.list_at) as limit:
+                silence = _Silence(self._cadence().watch_silence_s, limit)
                 async for event in self._api.watch(resource, query, since=place.version):
+                    silence.is_broken()
+                    place.silences = 0
                     place.version = self._take(resource, event, place.version)
                     if _leaves_doubt(event) and place.list_at is None:
                         place.list_at = self._clock.now().mono + LIST_AFTER_BROKEN_S
                         limit.reschedule(place.list_at)
         except TimeoutError:
-            place.version = ""
+            if silence is None or not silence.has_lasted:
+                place.version = ""
+                return
+            place.silences += 1
+            if place.silences >= SILENCES_MAX:
+                place.silences = 0
+                place.version = ""
+        finally:
+            if silence is not None:
+                silence.end()
 
     def _has_listed(self, resource: Resource[Any]) -> None:
         self._waiting.discard(resource.kind)
@@ -228,11 +262,40 @@ class Informer:
                 self._sink.put(resource, event.object)
         return _version_of(event.object) or version
 
-    async def _pause(self, failures: int) -> None:
-        if failures == 0:
+    async def _pause(self, place: _Place) -> None:
+        asked_s, place.asked_s = min(place.asked_s, ASKED_PAUSE_MAX_S), 0.0
+        if place.failures == 0:
             return
-        longest = min(PAUSE_MIN_S * 2 ** min(failures - 1, 10), PAUSE_MAX_S)
-        await self._clock.sleep(longest * (0.5 + 0.5 * self._jitter()))
+        cadence = self._cadence()
+        grown_s = cadence.watch_retry_s * 2 ** min(place.failures - 1, 10)
+        longest_s = min(grown_s, cadence.watch_retry_most_s)
+        await self._clock.sleep(max(longest_s * (0.5 + 0.5 * self._jitter()), asked_s))
+
+
+class _Silence:
+    """Ends ``limit`` when nothing is heard for a while. To hear something costs next to nothing."""
+
+    def __init__(self, limit_s: float, limit: asyncio.Timeout) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._limit_s = limit_s
+        self._limit = limit
+        self._heard_at = self._loop.time()
+        self._timer = self._loop.call_later(limit_s, self._look)
+        self.has_lasted = False
+
+    def is_broken(self) -> None:
+        self._heard_at = self._loop.time()
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        due = self._heard_at + self._limit_s
+        if self._loop.time() < due:
+            self._timer = self._loop.call_at(due, self._look)
+        elif not self._limit.expired():
+            self.has_lasted = True
+            self._limit.reschedule(self._loop.time())
 
 
 def _leaves_doubt(event: Any) -> bool:

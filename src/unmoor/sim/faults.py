@@ -9,6 +9,7 @@ Must not: know what the calls are about, or draw from any dice but those handed 
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from random import Random
@@ -68,6 +69,8 @@ class ApiFaults(msgspec.Struct, frozen=True, kw_only=True):
     watch_late: Ratio = NEVER
     """This event, and so all behind it, comes later."""
     late_s: Seconds = (0.1, 3.0)
+    watch_silent: Ratio = NEVER
+    """From this event on the stream says nothing more, and never ends."""
 
 
 class CloudFaults(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +156,8 @@ class FaultyApi:
                     return
                 if weather.strikes("watch_late", faults.watch_late):
                     await weather.wait(faults.late_s)
+                if weather.strikes("watch_silent", faults.watch_silent):
+                    await asyncio.get_running_loop().create_future()
             yield event
 
     async def get(self, ref: Ref) -> JSON:

@@ -38,7 +38,7 @@ from unmoor.sim.actors.nodelife import NodeLife
 from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.actors.statefulsets import StatefulSets
 from unmoor.sim.apiserver import EASY, Manners, Server
-from unmoor.sim.direct import DirectApi
+from unmoor.sim.direct import DirectApi, send_bookmarks
 from unmoor.sim.gate import Gate
 from unmoor.sim.virtual import VirtualClock
 
@@ -102,6 +102,7 @@ class World:
         self._tasks = [
             asyncio.create_task(self.stage.run(self.cast()), name="cast"),
             asyncio.create_task(self._garbage.run(), name="garbage collector"),
+            asyncio.create_task(send_bookmarks(self.server, self.clock), name="bookmarks"),
         ]
         return self
 
