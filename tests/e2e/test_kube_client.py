@@ -209,6 +209,9 @@ class Names:
         self.known: set[str] = set()
         self.changed = asyncio.Event()
 
+    def begin(self, _resource: Resource[Any]) -> None:
+        pass
+
     def replace(
         self,
         _resource: Resource[Any],

@@ -86,6 +86,8 @@ class ScriptedApi:
         self.calls: list[tuple[float, str, str]] = []
         self.unreadable: set[tuple[str, Key]] = set()
         self.hides_uids = False
+        self.repeats_pages = 0
+        """So many times the second page of a list is the first."""
         self._plans: dict[str, deque[Planned]] = defaultdict(deque)
         self._pages: dict[str, tuple[list[JSON], int]] = {}
         self._changed = asyncio.Event()
@@ -136,6 +138,13 @@ class ScriptedApi:
         self._pages.clear()
         self._wake()
 
+    def restore(self, nodes: dict[Key, JSON]) -> None:
+        """Go back to a backup: later versions have not come yet."""
+        self.objects["Node"] = dict(nodes)
+        self.version = max(int(body["metadata"]["resourceVersion"]) for body in nodes.values())
+        self.history.clear()
+        self._wake()
+
     def _note(self, change: Any, kind: str, body: JSON) -> None:
         self._append(kind, Change(change, body))
 
@@ -156,6 +165,9 @@ class ScriptedApi:
         if after:
             if after not in self._pages:
                 raise gone()
+            if self.repeats_pages:
+                self.repeats_pages -= 1
+                return Page(items=(), resource_version=str(self.version), next=after)
             rest, version = self._pages.pop(after)
         else:
             held = sorted(self.objects[resource.kind].items())

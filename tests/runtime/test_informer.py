@@ -9,6 +9,7 @@ import pytest
 
 from tests.runtime.followed import CALM_S, Followed, follow, idle
 from tests.runtime.scripted import Cut, Slow, gone, passes, refused
+from unmoor.model.base import JSON, Key
 from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import NODES, PODS
 from unmoor.runtime.informer import (
@@ -209,6 +210,43 @@ def test_a_version_that_no_watch_accepts_is_given_up_for_a_list() -> None:
 
     assert len(followed.times("list")) == 2
     assert followed.informer.is_synced
+
+
+def test_a_server_that_has_gone_back_in_time_is_followed_from_there() -> None:
+    async def play(f: Followed) -> None:
+        await f.informer.wait_synced()
+        f.api.put("Node", "b")
+        await passes(0.1)
+        assert f.names() == ["a", "b"]
+        f.api.restore(backup)
+        await passes(CALM_S)
+        assert f.names() == ["a"]
+        f.api.put("Node", "a")
+        f.api.put("Node", "c")
+        await passes(CALM_S)
+        assert f.is_equal()
+
+    backup: dict[Key, JSON] = {}
+
+    def before(f: Followed) -> None:
+        f.api.put("Node", "a")
+        backup.update(f.api.objects["Node"])
+        f.api.plan("watch", Cut(1), *[refused(504, "Timeout")] * WATCH_FAILURES_MAX)
+
+    followed = follow(play, before=before)
+    assert len(followed.times("list")) == 2
+
+
+def test_a_page_that_comes_again_and_again_is_not_taken_for_a_list() -> None:
+    def before(f: Followed) -> None:
+        for number in range(2 * PAGE_SIZE):
+            f.api.put("Node", f"n{number}")
+        f.api.repeats_pages = 3
+
+    followed = follow(idle, before=before)
+
+    assert followed.is_equal()
+    assert set(followed.reports) == {"nodes: the list of nodes has the same page again and again"}
 
 
 @pytest.mark.parametrize(("jitter", "pause"), [(0.0, RETRY_S / 2), (1.0, RETRY_S)])

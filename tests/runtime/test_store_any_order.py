@@ -136,3 +136,29 @@ def test_late_and_repeated_events_of_a_history_lead_to_its_end(
         apply(store, what, obj)
 
     assert everything(store) == [there[name] for name in sorted(there)]
+
+
+@given(
+    st.lists(operations(), max_size=30),
+    st.lists(objects(), max_size=6, unique_by=lambda obj: (KIND_OF[type(obj)], obj.key)),
+    st.integers(0, 30),
+)
+def test_a_list_that_was_asked_for_ends_all_doubt(
+    steps: list[tuple[str, Any]], listed: list[Any], version: int
+) -> None:
+    """Whatever was known: a server may have gone back in time, or somebody may have lied."""
+    store = Store()
+    for what, given_ in steps:
+        apply(store, what, given_)
+
+    for resource in KINDS.values():
+        store.begin(resource)
+        store.replace(resource, [o for o in listed if resource_of(o) == resource], str(version))
+
+    assert everything(store) == [
+        obj
+        for resource in KINDS.values()
+        for obj in sorted(listed, key=lambda obj: obj.key)
+        if resource_of(obj) == resource
+    ]
+    assert not any(store.broken(resource) for resource in KINDS.values())

@@ -33,6 +33,7 @@ from unmoor.runtime.ports import (
     Clock,
     PortError,
     Query,
+    Unreachable,
 )
 
 PAGE_SIZE = 500
@@ -53,6 +54,10 @@ _GONE = 410
 
 class Sink(Protocol):
     """What an informer keeps current. ``runtime.store.Store`` is one."""
+
+    def begin(self, resource: Resource[Any]) -> None:
+        """Know that a list is asked for now."""
+        ...
 
     def replace(
         self,
@@ -228,6 +233,7 @@ class Informer:
             return await self._list_pages(resource, query, 0)
 
     async def _list_pages(self, resource: Resource[Any], query: Query, limit: int) -> str:
+        self._sink.begin(resource)
         objects: list[Any] = []
         after = ""
         broken: list[Broken] = []
@@ -240,6 +246,10 @@ class Informer:
                 raise _PagesExpired(error.code, error.reason, error.message) from error
             objects += page.items
             broken += page.broken
+            if page.next and page.next == after:
+                raise Unreachable(
+                    f"the list of {resource.plural} has the same page again and again"
+                )
             after = page.next
             if not after:
                 break

@@ -4,6 +4,10 @@ A store is the informers' sink and the interpreter's notebook. Whatever reaches 
 recognised by uid and resourceVersion (whole numbers that grow, as the API has promised since 1.35),
 so that a watch event older than our own write never undoes it ("read your own writes").
 
+A complete list ends all doubt. Whatever was known before it was asked for gives way to it, even
+what has a higher version: a server that was restored from a backup has gone back in time, and what
+somebody on the way made up must not stay. Only our own writes and reads meanwhile may be newer.
+
 Must not: decide, or ask anybody anything.
 """
 
@@ -46,12 +50,18 @@ class Store(View):
         self._listeners: list[Listener] = []
         self._gone: OrderedDict[str, float] = OrderedDict()
         self._broken_at: dict[str, dict[Key, float]] = {kind: {} for kind in KINDS}
+        self._news: dict[str, set[Key | str]] = {}
+        """What we have learned ourselves while a list of the kind is under way: keys and uids."""
 
     def subscribe(self, listener: Listener) -> None:
         """Be told of every change, in the order of subscription."""
         self._listeners.append(listener)
 
     # The informers' side.
+
+    def begin(self, resource: Resource[Any]) -> None:
+        """A list is asked for: what it will say is newer than all that is known by now."""
+        self._news[resource.kind] = set()
 
     def replace(
         self,
@@ -61,31 +71,43 @@ class Store(View):
         broken: Iterable[Broken] = (),
     ) -> None:
         """Take a complete list as of ``version``; what is not in it and not newer is gone."""
+        kind = resource.kind
         as_of = _number(version) or math.inf
         listed: set[Key] = set()
         marks = {one.ref.key: one for one in broken}
-        for key in sorted(self._broken[resource.kind].keys() - marks.keys()):
-            if self._broken_at[resource.kind][key] <= as_of:
-                self._unmark(resource.kind, key)
+        for key in sorted(self._broken[kind].keys() - marks.keys()):
+            if self._broken_at[kind][key] <= as_of or self._is_settled(kind, key):
+                self._unmark(kind, key)
         for key, one in marks.items():
             listed.add(key)
-            self.mark_broken(resource, one)
+            if self._is_settled(kind, key, one.ref.uid):
+                self._mark(kind, one)
+            else:
+                self.mark_broken(resource, one)
         for obj in objects:
             listed.add(obj.key)
-            self.put(resource, obj)
-        held = self._objects[resource.kind]
+            if self._is_settled(kind, obj.key, obj.uid):
+                self._take(kind, obj)
+            else:
+                self.put(resource, obj)
+        held = self._objects[kind]
         for key in sorted(held.keys() - listed):
-            if version_of(held[key]) <= as_of:
-                self._remove(resource.kind, held[key], as_of)
+            if version_of(held[key]) <= as_of or self._is_settled(kind, key, held[key].uid):
+                self._remove(kind, held[key], as_of)
+        self._news.pop(kind, None)
 
     def put(self, resource: Resource[Any], obj: Any) -> None:
         """Take one object, unless we know a newer state of it or that it is gone."""
-        kind = resource.kind
+        old = self._objects[resource.kind].get(obj.key)
+        if not self._knows_better(obj.uid, version_of(obj) or math.inf, old):
+            self._take(resource.kind, obj)
+
+    def _take(self, kind: str, obj: Any) -> None:
+        """Take one object as it is on the server."""
         old = self._objects[kind].get(obj.key)
         version = version_of(obj) or math.inf
-        if version <= self._gone.get(obj.uid, -1):
-            return
-        if old is not None and version <= version_of(old):
+        self._gone.pop(obj.uid, None)
+        if old is not None and old.uid == obj.uid and version == version_of(old):
             return
         if old is not None and old.uid != obj.uid:
             # The name has a new bearer, so whoever bore it is gone, even if nobody told us.
@@ -111,10 +133,15 @@ class Store(View):
         if broken.is_deleted and ref.uid:
             self._drop_known(kind, ref.key, ref.uid, version)
             return
-        if version <= self._gone.get(ref.uid, -1):
-            return
+        if not self._knows_better(ref.uid, version, self._objects[kind].get(ref.key)):
+            self._mark(kind, broken)
+
+    def _mark(self, kind: str, broken: Broken) -> None:
+        """Take it for broken as it is on the server."""
+        ref, version = broken.ref, _number(broken.resource_version) or math.inf
         held = self._objects[kind].get(ref.key)
-        if held is not None and version <= version_of(held):
+        self._gone.pop(ref.uid, None)
+        if held is not None and held.uid == ref.uid and version_of(held) == version:
             return
         if held is not None and ref.uid not in {"", held.uid}:
             self._remove(kind, held, math.inf)
@@ -136,8 +163,11 @@ class Store(View):
         try:
             obj = _converted(body, resource.type)
         except msgspec.ValidationError as error:
-            self.mark_broken(resource, _broken(kind, body, str(error)))
+            broken = _broken(kind, body, str(error))
+            self._note_news(kind, broken.ref.key, broken.ref.uid)
+            self.mark_broken(resource, broken)
             return
+        self._note_news(kind, obj.key, obj.uid)
         self.put(resource, obj)
         meta = obj.metadata
         # A pod has its grace to live out; anything else without finalizers is gone at once, and
@@ -152,6 +182,7 @@ class Store(View):
         Without a uid nothing is forgotten: whoever bears the name may have come since it was asked.
         """
         held = self._objects[kind].get(key)
+        self._note_news(kind, key, uid)
         if held is not None and held.uid == uid:
             self._remove(kind, held, math.inf)
         else:
@@ -172,6 +203,21 @@ class Store(View):
         """Take new settings; every key may look at them at its next step."""
         self.settings = settings
         self._note_all_changed()
+
+    def _note_news(self, kind: str, key: Key, uid: str) -> None:
+        if (news := self._news.get(kind)) is not None:
+            news.update((key, uid) if uid else (key,))
+
+    def _is_settled(self, kind: str, key: Key, uid: str = "") -> bool:
+        """A list that is being taken knows more of this object than we do."""
+        news = self._news.get(kind)
+        return news is not None and key not in news and uid not in news
+
+    def _knows_better(self, uid: str, version: float, held: Any | None) -> bool:
+        """What is told of an object is older than what is known."""
+        if version <= self._gone.get(uid, -1):
+            return True
+        return held is not None and version <= version_of(held)
 
     def _drop_known(self, kind: str, key: Key, uid: str, version: float) -> None:
         if self._broken_at[kind].get(key, math.inf) <= version:

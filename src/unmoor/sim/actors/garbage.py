@@ -84,6 +84,9 @@ class GarbageCollector:
 
     # ------------------------------------------------------------------------- the graph (a Sink)
 
+    def begin(self, resource: Resource[Any]) -> None:
+        """Nothing to do: nobody but the informer writes here."""
+
     def replace(
         self,
         resource: Resource[Any],
