@@ -10,7 +10,7 @@ from unmoor.cloud import simulated
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import LaunchRequest
-from unmoor.model.kinds import INSTANCES
+from unmoor.model.kinds import INSTANCES, KINDS
 from unmoor.runtime.ports import Api, ApiError, CloudError, PortError, Unreachable
 from unmoor.sim import virtual
 from unmoor.sim.apiserver import Server
@@ -29,7 +29,7 @@ class Refusing:
         self.error = error
 
     async def get(self, ref: Ref) -> JSON:
-        status = {"details": {"name": ref.name}}
+        status = {"details": {"kind": KINDS[ref.kind].plural, "name": ref.name}}
         raise ApiError(404, "NotFound", f"no {ref}", status=status)
 
     async def create(self, *_: Any, **__: Any) -> JSON:

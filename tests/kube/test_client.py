@@ -303,16 +303,19 @@ async def test_a_client_is_usable_again_after_close() -> None:
 async def test_no_name_leads_anywhere_else(name: str) -> None:
     """Names come from annotations and provider ids, so anybody may have written them."""
     async with Server() as server, server.api() as api:
-        for call in (
-            api.get(MACHINES.ref(name)),
-            api.delete(MACHINES.ref(name)),
-            api.patch(MACHINES.ref(name), {}),
-            api.replace(MACHINES.ref(name), {}),
-            api.create(PODS.ref(name, "shop"), {}, subresource="eviction"),
+        machine, pod = MACHINES.ref(name), PODS.ref(name, "shop")
+        for ref, call in (
+            (machine, api.get(machine)),
+            (machine, api.delete(machine)),
+            (machine, api.patch(machine, {})),
+            (machine, api.replace(machine, {})),
+            (pod, api.create(pod, {}, subresource="eviction")),
         ):
             with pytest.raises(ApiError, match="404 NotFound") as caught:
                 await call
             assert len(str(caught.value)) < 300
+            # Nobody need be asked: what cannot bear the name, is not there.
+            assert caught.value.is_absence_of(ref)
 
         if name:
             with pytest.raises(ApiError, match="404 NotFound"):

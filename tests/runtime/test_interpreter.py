@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
+from tests.builders import NOW
 from tests.runtime.bench import GONE_META, Bench, cordon
 from tests.runtime.scripted import Lost, Planned, Slow, passes, refused
+from unmoor.kube.answer import error_of
 from unmoor.lifecycle.effects import (
     AnyEffect,
     Create,
@@ -113,26 +116,74 @@ def test_what_is_not_there_is_forgotten() -> None:
     assert bench.verbs() == ["patch node/a"]
 
 
-NO_PAGE: JSON = {"details": {}}
+def _answered(body: bytes) -> PortError:
+    """A 404 of a real API server, which puts its audit id on every answer."""
+    return error_of(404, {"Audit-Id": "a1"}, body, NOW)
 
 
-@pytest.mark.parametrize("reason", ["NotFound", "", "404 page not found"])
-def test_a_path_that_is_not_served_says_nothing_about_the_object(reason: str) -> None:
+def _status(**details: str) -> bytes:
+    """A Status that says NotFound of what ``details`` name."""
+    said = {"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}
+    return json.dumps({**said, "message": "no", "details": details}).encode()
+
+
+NOT_SERVED = {
+    "a path that is not served": _answered(b"404 page not found\n"),
+    "a resource that is not served": _answered(_status()),
+    "another kind of the same name": _answered(_status(kind="namespaces", name="a")),
+    "another name": _answered(_status(kind="nodes", name="b")),
+    "odd details": _answered(b'{"kind":"Status","reason":"NotFound","code":404,"details":[]}'),
+}
+not_served = pytest.mark.parametrize("said", NOT_SERVED.values(), ids=NOT_SERVED.keys())
+
+
+@not_served
+def test_a_path_that_is_not_served_says_nothing_about_the_object(said: PortError) -> None:
     bench = Bench()
-    bench.api.plan("patch", refused(404, reason, status=NO_PAGE))
+    bench.api.plan("patch", said)
+    bench.api.plan("delete", said)
 
     assert bench.problem(cordon(bench.node, subresource="status")) is ProblemKind.FAILED
+    assert bench.problem(Delete(ref=bench.node)) is ProblemKind.FAILED
     assert bench.held(bench.node) is not None
-    assert bench.verbs() == ["patch node/a status", "get node/a"]
+    assert bench.verbs() == [
+        "patch node/a status",
+        "get node/a",
+        "delete node/a",
+        "get node/a",
+    ]
 
 
-def test_neither_does_a_kind_that_is_not_served() -> None:
+@not_served
+def test_neither_does_a_kind_that_is_not_served(said: PortError) -> None:
     bench = Bench()
-    bench.api.plan("patch", refused(404, "NotFound", status=NO_PAGE))
-    bench.api.plan("get", refused(404, "NotFound", status=NO_PAGE))
+    bench.api.plan("patch", said)
+    bench.api.plan("get", said)
 
-    assert bench.problem(cordon(bench.node)) is ProblemKind.NOT_FOUND
+    assert bench.problem(cordon(bench.node)) is ProblemKind.FAILED
     assert bench.held(bench.node) is not None
+
+
+@not_served
+def test_a_look_at_what_is_not_served_does_not_answer_that_it_is_gone(said: PortError) -> None:
+    bench = Bench()
+    bench.api.plan("get", said)
+    look = Observe(asked=Asked.OBJECT, subject="node/a", ref=bench.node)
+
+    assert bench.problem(look) is ProblemKind.FAILED
+    answer = bench.store.answer(Asked.OBJECT, "node/a")
+    assert answer is not None
+    assert not answer.is_missing
+    assert bench.held(bench.node) is not None
+
+
+@not_served
+def test_nor_is_a_creation_there_refused_for_an_absence(said: PortError) -> None:
+    bench = Bench()
+    bench.api.plan("create", said)
+    bench.api.plan("get", said)
+
+    assert bench.problem(Create(ref=COMMAND, body=COMMAND_BODY)) is ProblemKind.FAILED
 
 
 @pytest.mark.parametrize(

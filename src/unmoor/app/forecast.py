@@ -29,7 +29,7 @@ from unmoor.runtime.ports import Api, ApiError, Query
 
 T = TypeVar("T")
 
-NOT_FOUND, TOO_MANY_REQUESTS = 404, 429
+TOO_MANY_REQUESTS = 429
 CONCURRENT_MAX = 20
 """Dry-run evictions in flight at once."""
 PAGE_SIZE = 500
@@ -80,10 +80,11 @@ async def look_ahead(api: Api, name: str, moment: Moment) -> Outlook:
 
 async def find_node(api: Api, name: str) -> Node:
     """Read one node. Raises Failure when there is none."""
+    ref = NODES.ref(name)
     try:
-        body = await api.get(NODES.ref(name))
+        body = await api.get(ref)
     except ApiError as error:
-        if error.code != NOT_FOUND:
+        if not error.is_absence_of(ref):
             raise
         raise Failure(f"node/{name}: no such node; `kubectl get nodes` lists them") from None
     return msgspec.convert(body, Node, strict=False)
@@ -121,12 +122,11 @@ async def _refusal(api: Api, pod: Pod) -> ApiError | None:
         "metadata": {"name": pod.name, "namespace": pod.namespace},
         "deleteOptions": {"dryRun": ["All"], "preconditions": {"uid": pod.uid}},
     }
+    ref = PODS.ref(pod.name, pod.namespace)
     try:
-        await api.create(
-            PODS.ref(pod.name, pod.namespace), body, subresource="eviction", dry_run=True
-        )
+        await api.create(ref, body, subresource="eviction", dry_run=True)
     except ApiError as error:
-        return None if error.code == NOT_FOUND else error
+        return None if error.is_absence_of(ref) else error
     return None
 
 

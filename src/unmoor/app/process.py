@@ -34,7 +34,6 @@ from unmoor.runtime.recorder import EventRecorder
 
 NEEDED: tuple[Resource[Any], ...] = (kinds.PROVISIONERS, kinds.MACHINES, kinds.DISRUPTIONS)
 """What ``unmoor crds`` prints and no API server has by itself."""
-NOT_FOUND = 404
 
 log = structlog.get_logger()
 
@@ -178,7 +177,7 @@ async def _settings(api: Api, options: RunOptions) -> Settings:
     try:
         body = await api.get(ref)
     except ApiError as error:
-        if error.code != NOT_FOUND:
+        if not error.is_absence_of(ref):
             raise
         log.info("no settings, defaults apply", configmap=f"{ref.namespace}/{ref.name}")
         return Settings()

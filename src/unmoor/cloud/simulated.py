@@ -127,17 +127,18 @@ class SimulatedCloud:
         try:
             body = await self._api.get(SETTINGS)
         except ApiError as error:
-            if _is_missing(error, SETTINGS.name):
+            if error.is_absence_of(SETTINGS):
                 return {}
             raise
         data: dict[str, str] = body.get("data") or {}
         return data
 
     async def _find(self, name: str) -> Instance | None:
+        ref = INSTANCES.ref(name)
         try:
-            return _decoded(await self._api.get(INSTANCES.ref(name)))
+            return _decoded(await self._api.get(ref))
         except ApiError as error:
-            if _is_missing(error, name):
+            if error.is_absence_of(ref):
                 return None
             raise
 
@@ -167,7 +168,7 @@ class SimulatedCloud:
             try:
                 await self._api.patch(ref, body)
             except ApiError as error:
-                if _is_missing(error, ref.name):
+                if error.is_absence_of(ref):
                     raise CloudError("not-found", f"no instance {provider_id}") from error
                 raise
 
@@ -246,12 +247,6 @@ def _body(name: str, request: LaunchRequest, chosen: choice.Choice) -> JSON:
 
 def _decoded(body: JSON) -> Instance:
     return msgspec.convert(body, Instance, strict=False)
-
-
-def _is_missing(error: ApiError, name: str) -> bool:
-    """This object is not there. A 404 that names no object means that its kind is not served."""
-    details = error.status.get("details") or {}
-    return error.code == 404 and details.get("name") == name  # noqa: PLR2004
 
 
 async def _translated(call: Callable[[], Awaitable[T]]) -> T:

@@ -44,9 +44,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 def path(ref: Ref, subresource: str = "") -> str:
     """The path of an object or of one of its subresources. Raises ApiError."""
+    resource = KINDS[ref.kind]
+    # As the server says it of an object that is not there: this one cannot be.
+    absence: JSON = {"details": {"kind": resource.plural, "name": ref.name}}
     if not ref.name:  # or the whole collection would be meant
-        raise ApiError(404, "NotFound", f"a {ref.kind.lower()} without a name cannot exist")
-    return KINDS[ref.kind].path(_segment(ref.namespace), _segment(ref.name), subresource)
+        text = f"a {ref.kind.lower()} without a name cannot exist"
+        raise ApiError(404, "NotFound", text, status=absence)
+    namespace, name = _segment(ref.namespace, absence), _segment(ref.name, absence)
+    return resource.path(namespace, name, subresource)
 
 
 def collection(resource: Resource[Any], namespace: str) -> str:
@@ -54,7 +59,7 @@ def collection(resource: Resource[Any], namespace: str) -> str:
     return resource.path(_segment(namespace))
 
 
-def _segment(name: str) -> str:
+def _segment(name: str, absence: JSON | None = None) -> str:
     """A name as a part of a path, where it must not become more than one part.
 
     Names come from annotations, provider ids and command lines. What the API's own rule for names
@@ -62,7 +67,8 @@ def _segment(name: str) -> str:
     """
     is_sane = name.isprintable() and len(name) <= NAME_CHARS_MAX
     if not is_sane or name in {".", ".."} or "/" in name or "%" in name:
-        raise ApiError(404, "NotFound", f"{cut(repr(name))} is no name that an object can have")
+        text = f"{cut(repr(name))} is no name that an object can have"
+        raise ApiError(404, "NotFound", text, status=absence)
     return quote(name, safe="")
 
 

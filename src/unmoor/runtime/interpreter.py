@@ -223,14 +223,9 @@ class Interpreter:
         try:
             await write()
         except PortError as error:
-            problem = problem_of(error)
-            if _is_absent(error, ref):
+            problem = _problem_with(error, ref)
+            if problem.kind is ProblemKind.NOT_FOUND:
                 self._store.forget(ref.kind, ref.key, ref.uid)
-            elif problem.kind is ProblemKind.NOT_FOUND:
-                # A path that is not served, say: that does not tell that the object is gone.
-                seen = await self._read(ref)
-                if seen is None or seen.kind is not ProblemKind.NOT_FOUND:
-                    return msgspec.structs.replace(problem, kind=ProblemKind.FAILED)
             elif problem.kind is not ProblemKind.TOO_MANY_REQUESTS:
                 await self._read(ref)
             return problem
@@ -240,7 +235,7 @@ class Interpreter:
         try:
             self._store.fold(effect.ref.kind, await self._api.create(effect.ref, effect.body))
         except PortError as error:
-            problem = problem_of(error)
+            problem = _problem_with(error, effect.ref)
             unseen = await self._read(effect.ref)
             # The name is deterministic: whoever made it, it is the one that we meant. But as long
             # as we have not seen it, we do not know it.
@@ -256,9 +251,10 @@ class Interpreter:
         try:
             self._store.fold(ref.kind, await self._api.get(ref))
         except PortError as error:
-            if _is_absent(error, ref):
+            problem = _problem_with(error, ref)
+            if problem.kind is ProblemKind.NOT_FOUND:
                 self._store.forget(ref.kind, ref.key, uid)
-            return problem_of(error)
+            return problem
         return None
 
     # The cloud.
@@ -325,14 +321,14 @@ class Interpreter:
         self._store.record(asked, subject, Answer(self._clock.now(), result, problem))
 
 
-def _is_absent(error: PortError, ref: Ref) -> bool:
-    """The server says that there is no object of this name: not that it does not serve the path."""
-    if not isinstance(error, ApiError) or error.code != 404 or error.reason != "NotFound":  # noqa: PLR2004
-        return False
-    if not error.status:
-        return True
-    details = error.status.get("details") or {}
-    return bool(details.get("name") == ref.name)
+def _problem_with(error: PortError, ref: Ref) -> Problem:
+    """As :func:`problem_of`; but of an object, NOT_FOUND means that the server says it is gone."""
+    problem = problem_of(error)
+    if problem.kind is not ProblemKind.NOT_FOUND:
+        return problem
+    if isinstance(error, ApiError) and error.is_absence_of(ref):
+        return problem
+    return msgspec.structs.replace(problem, kind=ProblemKind.FAILED)
 
 
 def _is_gone(answer: JSON) -> bool:

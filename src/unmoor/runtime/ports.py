@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
-from unmoor.model.kinds import Resource
+from unmoor.model.kinds import KINDS, Resource
 from unmoor.model.moment import Moment
 
 T = TypeVar("T")
@@ -52,6 +53,17 @@ class ApiError(PortError):
         self.message = message
         self.retry_after_s = retry_after_s
         self.status = status or {}
+
+    def is_absence_of(self, ref: Ref) -> bool:
+        """True when the server says that there is no such object.
+
+        A 404 alone does not: a path or a kind that is not served has one too, as words or as a
+        Status that names nothing, or something else (a namespace, a budget).
+        """
+        details = self.status.get("details")
+        if self.code != HTTPStatus.NOT_FOUND or not isinstance(details, dict):
+            return False
+        return (details.get("kind"), details.get("name")) == (KINDS[ref.kind].plural, ref.name)
 
 
 class Unreachable(PortError):
