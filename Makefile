@@ -31,6 +31,10 @@ help: ## List these targets
 demo: $(STAMP) ## Play a day of a simulated cluster and watch unmoor work
 	@$(BIN)/unmoor demo
 
+.PHONY: tutorial
+tutorial: $(STAMP) ## Do what the README's tutorial says (needs kubectl, or `make controlplane`; 2 minutes)
+	@$(PY) hack/tutorial.py
+
 .PHONY: swarm
 swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-6)
 	@$(BIN)/unmoor swarm --seeds $(SEEDS)

@@ -1,4 +1,4 @@
-"""Write what code can write better than a person: docs/cases.md, docs/reference, the README's run.
+"""Write what code can write better than a person: docs/cases.md, docs/reference, docs/demo.svg.
 
 A page is a function of its source, and of nothing else. Each names its source in its first line.
 
@@ -12,9 +12,7 @@ import difflib
 import importlib
 import inspect
 import itertools
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -34,16 +32,11 @@ from unmoor.runtime.controller import WATCHED
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]  # as a script we are not the package that the tests import
 
-from hack import reasons  # noqa: E402
+from hack import picture, reasons  # noqa: E402
 
 SRC = ROOT / "src/unmoor"
 DIFF_LINES_SHOWN = 12
 HELP_CHARS = 90
-UNMOOR = Path(sys.executable).with_name("unmoor")
-DEMO_LIMIT_S = 60
-PICTURE_BEGINS = "<!-- a run, written by `make docs` -->"
-PICTURE_ENDS = "<!-- end of the run -->"
-PICTURE_FROM = "A node is deleted"
 
 
 class Page(NamedTuple):
@@ -279,26 +272,8 @@ def help_of(command: click.Command, parent: click.Context | None, name: str) -> 
                 yield from help_of(found, context, below)
 
 
-def readme() -> str:
-    """The README with its picture of a run, from where a node is deleted."""
-    before, _, rest = (ROOT / "README.md").read_text().partition(PICTURE_BEGINS)
-    _, _, after = rest.partition(PICTURE_ENDS)
-    run = subprocess.run(
-        [UNMOOR, "demo", "--pace", "0"],
-        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=DEMO_LIMIT_S,
-    )
-    told = run.stdout[run.stdout.index(PICTURE_FROM) :].strip()
-    picture = f"{PICTURE_BEGINS}\n\n```text\n{told}\n```\n\n{PICTURE_ENDS}"
-    return before + picture + after
-
-
 PAGES = (
-    Page("README.md", readme),
+    Page("docs/demo.svg", picture.demo),
     made("docs/cases.md", "Upstream test cases", "tests/cases.toml", cases_lines),
     *(
         made(f"docs/reference/{name}", title, f"src/unmoor/{source}", lines)

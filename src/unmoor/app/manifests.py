@@ -1,13 +1,16 @@
 """Manifests from files: what a person keeps in a folder, as objects to create.
 
-YAML or JSON, several documents in a file, ``List`` objects too. What cannot be used is an error
-that names file, document, field, value and remedy; nothing is skipped in silence.
+YAML or JSON, several documents in a file, lists too. What cannot be used is an error that names
+file, document, field, value and remedy; nothing is skipped in silence. An object with a uid was
+written by a server: what it holds is that server's business.
 
 Must not: talk to a cluster, or fill in what a server fills in.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,8 +18,10 @@ from typing import Any, ClassVar
 import msgspec
 import yaml
 
+import unmoor
 from unmoor.app import manifest_schema
 from unmoor.app.cli.command import Failure
+from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS
 from unmoor.model.validation import cut
@@ -35,34 +40,71 @@ PODS_MAX = 10_000
 NO_NUMBERS = (float("inf"), float("-inf"))
 FIRST = ("Namespace", "PriorityClass", "ConfigMap", "Provisioner", "AWSNodeTemplate")
 """Kinds that others refer to, so they are created before the rest."""
+STDIN = "-"
+LIST = "List"
 
 
-def read(folder: Path) -> list[tuple[Ref, JSON]]:
-    """Every object in a folder (not its sub-folders) or a file, in the order to create them."""
-    if not folder.exists():
-        raise Failure(f"{folder} does not exist: name a folder or file with manifests")
-    try:
-        files = sorted(folder.iterdir()) if folder.is_dir() else [folder]
-    except OSError as error:
-        raise Failure(f"{folder}: {error.strerror}: check the path and its mode") from None
-    found = [one for file in files if file.suffix in SUFFIXES for one in _objects(file)]
-    if not found:
+def shipped(name: str) -> Path:
+    """A folder of examples that comes with the program."""
+    package = Path(unmoor.__file__).parent
+    for examples in (package / "examples", package.parents[1] / "examples"):
+        if (examples / name).is_dir():
+            return examples / name
+    raise Failure("the shipped example is missing: name a folder with manifests")
+
+
+def cluster_of(objects: list[tuple[Ref, JSON]], default: str) -> str:
+    """The cluster whose machines these are: what most of them say, ``default`` when none does."""
+    said = Counter(
+        str((body["metadata"].get("annotations") or {}).get(names.MANAGED_BY, ""))
+        for ref, body in objects
+        if ref.kind == "Machine"
+    )
+    del said[""]
+    return max(sorted(said), key=said.__getitem__, default=default)
+
+
+def read(folder: Path, skipped: Counter[str] | None = None) -> list[tuple[Ref, JSON]]:
+    """Every object in a folder (not its sub-folders), a file, or ``-`` for standard input.
+
+    In the order to create them. ``skipped``, when given, counts objects of kinds that nobody knows
+    here, by kind; else such an object is refused.
+    """
+    if str(folder) == STDIN:
+        found = list(_parsed(sys.stdin.buffer.read(BYTES_MAX + 1), "standard input", skipped))
+    else:
+        found = [one for file in _files(folder) for one in _objects(file, skipped)]
+    if not found and not skipped:
         raise Failure(f"{folder} holds no manifests: put files ending in .yaml or .json there")
     found.sort(key=lambda one: FIRST.index(one[0].kind) if one[0].kind in FIRST else len(FIRST))
     return found
 
 
-def _objects(file: Path) -> Iterator[tuple[Ref, JSON]]:
+def _files(folder: Path) -> list[Path]:
+    if not folder.exists():
+        raise Failure(f"{folder} does not exist: name a folder or file with manifests")
+    try:
+        if not folder.is_dir():
+            return [folder]
+        return sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES)
+    except OSError as error:
+        raise Failure(f"{folder}: {error.strerror}: check the path and its mode") from None
+
+
+def _objects(file: Path, skipped: Counter[str] | None) -> Iterator[tuple[Ref, JSON]]:
     try:
         with file.open("rb") as opened:
             text = opened.read(BYTES_MAX + 1)
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}: check the path and its mode") from None
+    yield from _parsed(text, str(file), skipped)
+
+
+def _parsed(text: bytes, file: str, skipped: Counter[str] | None) -> Iterator[tuple[Ref, JSON]]:
     if len(text) > BYTES_MAX:
         raise Failure(f"{file} has over {BYTES_MAX:,} bytes: split it")
     try:
-        # yaml reads JSON too; an error says line and column.
-        documents = list(yaml.load_all(text.decode(), Loader=_Loader))
+        documents = _json(text) or list(yaml.load_all(text.decode(), Loader=_Loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = cut(" ".join(str(error).split()))
         raise Failure(f"{file} is neither YAML nor JSON: {said}") from None
@@ -71,7 +113,18 @@ def _objects(file: Path) -> Iterator[tuple[Ref, JSON]]:
         where = f"{file}, document {number}"
         _hold_json(document, where, size)
         for body in _unfolded(document, where):
-            yield _object(body, where)
+            if skipped is not None and _is_foreign(body):
+                skipped[str(body["kind"])] += 1
+            else:
+                yield _object(body, where)
+
+
+def _json(text: bytes) -> list[Any]:
+    """The one document of a JSON file; none when it is not JSON, and yaml says where it breaks."""
+    try:
+        return [msgspec.json.decode(text)]
+    except (msgspec.DecodeError, RecursionError):
+        return []
 
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -114,12 +167,27 @@ def _hold_json(value: Any, where: str, size: Size, depth: int = 0) -> None:
 def _unfolded(document: Any, where: str) -> list[Any]:
     if document is None:
         return []
-    if isinstance(document, dict) and document.get("kind") == "List":
-        items = document.get("items")
-        if not isinstance(items, list):
-            raise Failure(f"{where}: items of a List is {cut(repr(items))}: write a list")
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or not (
+        kind == LIST or (kind.endswith(LIST) and "items" in document)
+    ):
+        return [document]
+    items = document.get("items")
+    if not isinstance(items, list):
+        raise Failure(f"{where}: items of a {kind} is {cut(repr(items))}: write a list")
+    if kind == LIST:
         return items
-    return [document]
+    # A PodList does not say of each item that it is a Pod.
+    said = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix(LIST)}
+    return [{**said, **item} if isinstance(item, dict) else item for item in items]
+
+
+def _is_foreign(body: Any) -> bool:
+    """It is of a kind, and of one that nobody knows here."""
+    if not isinstance(body, dict) or not isinstance(kind := body.get("kind"), str) or not kind:
+        return False
+    known = KINDS.get(kind)
+    return known is None or known.group != str(body.get("apiVersion")).rpartition("/")[0]
 
 
 def _object(body: Any, where: str) -> tuple[Ref, JSON]:
@@ -142,7 +210,8 @@ def _object(body: Any, where: str) -> tuple[Ref, JSON]:
     namespace = metadata.get("namespace") or ("default" if resource.is_namespaced else "")
     if resource.is_namespaced:
         body = {**body, "metadata": {**metadata, "namespace": namespace}}
-    errors = list(manifest_schema.problems(resource, body))
+    checked = {"metadata": metadata} if metadata.get("uid") else body
+    errors = list(manifest_schema.problems(resource, checked))
     if errors:
         more = f"; and {len(errors) - ERRORS_MAX} more" if len(errors) > ERRORS_MAX else ""
         raise Failure(f"{where}: {kind} {cut(name)}: {'; '.join(errors[:ERRORS_MAX])}{more}")

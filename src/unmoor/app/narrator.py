@@ -14,27 +14,31 @@ from typing import Any
 
 import msgspec
 
-from unmoor.lifecycle.effects import Evict, Terminate
+from unmoor.lifecycle.effects import Evict
+from unmoor.model import names
 from unmoor.model.base import Ref
+from unmoor.model.cluster import Instance
 from unmoor.model.disruption import Disruption
 from unmoor.model.instance import InstanceType
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
-from unmoor.model.observation import ProblemKind
+from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.pod import Pod
 from unmoor.policy.verdict import Reason
-from unmoor.runtime.ports import Clock
+from unmoor.runtime.ports import ApiError, Clock
 from unmoor.runtime.story import Outcome, Record
 
 SECONDS_PER_HOUR = 3600.0
+TOO_MANY_REQUESTS = 429
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing that happened. ``at_s``: seconds since the beginning."""
 
     at_s: float
     who: str
     text: str
+    is_warning: bool = False
 
 
 class Bill(msgspec.Struct):
@@ -74,7 +78,6 @@ class Narrator:
         self, clock: Clock, shapes: dict[str, InstanceType], say: Callable[[Line], None]
     ) -> None:
         """Begin with nothing said. The clock is at 0 when the story begins."""
-        self.lines: list[Line] = []
         self.bill = Bill()
         self.counts: Counter[str] = Counter()
         self.empty_since: dict[str, float] = {}
@@ -85,7 +88,7 @@ class Narrator:
         self._clock = clock
         self._shapes = shapes
         self._say = say
-        self._held: dict[str, str] = {}
+        self._held: set[str] = set()
         self._warned: set[tuple[Ref, Reason]] = set()
 
     @property
@@ -93,11 +96,9 @@ class Narrator:
         """Seconds since the beginning."""
         return self._clock.now().mono
 
-    def tell(self, who: str, text: str) -> None:
+    def tell(self, who: str, text: str, *, is_warning: bool = False) -> None:
         """Say a line."""
-        line = Line(round(self.at_s, 1), who, text)
-        self.lines.append(line)
-        self._say(line)
+        self._say(Line(round(self.at_s, 1), who, text, is_warning))
 
     # What the cluster shows.
 
@@ -112,6 +113,8 @@ class Narrator:
                 self._machine(old, new)
             case Disruption():
                 self._disruption(old, new)
+            case Instance():
+                self._instance(old, new)
             case _:
                 return
 
@@ -139,10 +142,15 @@ class Narrator:
         if new.is_initialized and (old is None or not old.is_initialized):
             zone = new.metadata.labels.get("topology.kubernetes.io/zone", "?")
             self.tell("cluster", f"node {new.name} in {zone} is ready for pods")
+        elif old is not None and old.is_initialized and old.is_ready != new.is_ready:
+            said = "is ready again" if new.is_ready else "is not ready: nothing is heard from it"
+            self.tell("cluster", f"node {new.name} {said}", is_warning=not new.is_ready)
         if new.is_deleting and (old is None or not old.is_deleting):
             self.asked_at[new.name] = self.at_s
         if new.is_cordoned and old is not None and not old.is_cordoned:
-            self.tell("unmoor", f"cordoned {new.name}: no new pods go there")
+            is_ours = names.CORDONED in new.metadata.annotations
+            text = f"cordoned {new.name}" if is_ours else f"node {new.name} is cordoned"
+            self.tell("unmoor" if is_ours else "cluster", f"{text}: no new pods go there")
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
@@ -163,6 +171,18 @@ class Narrator:
         why = f": {new.status.message}" if new.status.message else ""
         self.tell("unmoor", f"disruption {new.name} ({nodes}) is {new.phase}{why}")
 
+    def _instance(self, old: Instance | None, new: Instance | None) -> None:
+        """A machine that was told to go, has died, or whose object somebody removed."""
+        instance = new or old
+        if instance is None or instance.provider_id not in self.bill.started:
+            return
+        if new is not None and new.spec.is_terminating:
+            self.bill.stop(new.provider_id, self.at_s)
+            self.tell("unmoor", f"told the cloud to end {new.provider_id}")
+        elif new is None or new.status.phase == "Terminated":
+            self.bill.stop(instance.provider_id, self.at_s)
+            self.tell("cluster", f"machine {instance.provider_id} has died")
+
     def _price(self, machine: Machine) -> float | None:
         shape = self._shapes.get(machine.instance_type)
         for offering in shape.offerings if shape is not None else ():
@@ -176,32 +196,34 @@ class Narrator:
         """Unmoor has taken a step."""
         if record.crash:
             self.counts["crashes"] += 1
-            self.tell("unmoor", f"a step of {record.reconciler} crashed: {record.crash}")
+            text = f"a step of {record.reconciler} crashed: {record.crash}"
+            self.tell("unmoor", text, is_warning=True)
         for verdict in record.step.verdicts:
             if verdict.is_warning and (verdict.subject, verdict.reason) not in self._warned:
                 self._warned.add((verdict.subject, verdict.reason))
-                self.tell("unmoor", verdict.message)
+                self.tell("unmoor", verdict.message, is_warning=True)
         for outcome in record.outcomes:
             self._outcome(outcome)
 
     def _outcome(self, outcome: Outcome) -> None:
-        match outcome.effect:
-            case Evict(ref=ref):
-                self._eviction(f"{ref.namespace}/{ref.name}", outcome)
-            case Terminate(provider_id=provider_id) if outcome.problem is None:
-                if provider_id in self.bill.started:
-                    self.bill.stop(provider_id, self.at_s)
-                    self.tell("unmoor", f"told the cloud to end {provider_id}")
-            case _:
-                return
+        if isinstance(outcome.effect, Evict):
+            ref, problem = outcome.effect.ref, outcome.problem
+            self.eviction("unmoor", f"{ref.namespace}/{ref.name}", problem)
 
-    def _eviction(self, pod: str, outcome: Outcome) -> None:
-        if outcome.problem is None:
+    def eviction(self, who: str, pod: str, problem: Problem | ApiError | None) -> None:
+        """Somebody asked for an eviction; a refusal is told once, however often it is repeated."""
+        if problem is None:
             self.counts["evictions"] += 1
-            self._held.pop(pod, None)
-            self.tell("unmoor", f"asked {pod} to go: the server admits it")
-        elif outcome.problem.kind is ProblemKind.TOO_MANY_REQUESTS:
+            self._held.discard(pod)
+            self.tell(who, f"asked {pod} to go: the server admits it")
+        elif _is_by_budget(problem):
             self.counts["refusals"] += 1
             if pod not in self._held:
-                self.tell("unmoor", f"asked {pod} to go: its budget says not yet")
-            self._held[pod] = outcome.problem.message
+                self.tell(who, f"asked {pod} to go: its budget says not yet")
+            self._held.add(pod)
+
+
+def _is_by_budget(problem: Problem | ApiError) -> bool:
+    if isinstance(problem, ApiError):
+        return problem.code == TOO_MANY_REQUESTS
+    return problem.kind is ProblemKind.TOO_MANY_REQUESTS

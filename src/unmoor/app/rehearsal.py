@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from unmoor.app import manifests
+from unmoor.app import loading, manifests
 from unmoor.app.cli.command import Failure
 from unmoor.app.narrator import Line, Narrator
 from unmoor.cloud.catalogue import ec2_types
@@ -41,8 +41,6 @@ EMPTY_LIMIT_S = 3600.0
 LOOK_AGAIN_S = 1.0
 CALM_S = 20.0
 """Nothing changes for so long: the cluster has come to rest."""
-FIRST = (*manifests.FIRST, "Machine", "Node")
-"""Kinds that make up the cluster; the others run on it."""
 WATCHED = (
     kinds.NODES,
     kinds.PODS,
@@ -98,7 +96,9 @@ class Rehearsal:
         self._shapes = {shape.name: shape for shape in ec2_types()}
         self._world = World(seed, cloud=SimulatedCloud, shapes=self._shapes)
         self._store = Store()
-        self._narrator = Narrator(self._world.clock, self._shapes, say)
+        self._narrator = Narrator(self._world.clock, self._shapes, self._tell)
+        self._lines: list[Line] = []
+        self._say = say
         self._chapter = chapter
         self._overrun: list[str] = []
         self._was_healthy: set[str] = set()
@@ -112,7 +112,7 @@ class Rehearsal:
             following = asyncio.create_task(informer.run(WATCHED))
             unmoor = Process(
                 world,
-                Options(cluster=_cluster_of(self._objects), lease=None),
+                Options(cluster=manifests.cluster_of(self._objects, "demo"), lease=None),
                 observers=[self._hear],
             )
             await unmoor.start()
@@ -137,7 +137,7 @@ class Rehearsal:
         checks += await self._empty()
         checks += self._tidy()
         return Ending(
-            lines=narrator.lines,
+            lines=self._lines,
             checks=checks,
             usd_per_h_before=round(before, 4),
             usd_per_h_after=round(bill.usd_per_h(), 4),
@@ -152,17 +152,14 @@ class Rehearsal:
     # Chapter 1.
 
     async def _create_namespaces(self) -> None:
-        present = {ref.name for ref, _ in self._objects if ref.kind == "Namespace"}
-        for name in sorted({ref.namespace for ref, _ in self._objects if ref.namespace} - present):
-            ref = kinds.NAMESPACES.ref(name)
+        for ref, body in loading.namespaces_of(self._objects):
             if await self._find(ref) is None:
-                body: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
                 await self._create(ref, body)
 
     async def _apply(self, *, is_workload: bool) -> list[str]:
         """Machines first, so that workloads find them; return the machines' names."""
         for ref, body in self._objects:
-            if (ref.kind not in FIRST) is is_workload:
+            if (ref.kind not in loading.FIRST) is is_workload:
                 await self._create(ref, body)
         return sorted(ref.name for ref, _ in self._objects if ref.kind == "Machine")
 
@@ -277,6 +274,10 @@ class Rehearsal:
             Check("no step of unmoor crashed", crashes == 0, f"{crashes} crashes" * bool(crashes)),
         ]
 
+    def _tell(self, line: Line) -> None:
+        self._lines.append(line)
+        self._say(line)
+
     # Looking and waiting.
 
     def _see(self, kind: str, old: Any | None, new: Any | None) -> None:
@@ -326,14 +327,3 @@ class Rehearsal:
             return await self._world.api.get(ref)
         except ApiError:
             return None
-
-
-def _cluster_of(objects: list[tuple[Ref, JSON]]) -> str:
-    """The cluster whose machines these are: what most of them say, "demo" when none says it."""
-    said = Counter(
-        str((body["metadata"].get("annotations") or {}).get(names.MANAGED_BY, ""))
-        for ref, body in objects
-        if ref.kind == "Machine"
-    )
-    del said[""]
-    return max(sorted(said), key=said.__getitem__, default="demo")

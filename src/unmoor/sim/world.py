@@ -1,4 +1,4 @@
-"""A simulated cluster in virtual time, with its cast, its cloud and unmoor itself.
+"""A simulated cluster with its cast, its cloud and unmoor itself, in virtual time or paced.
 
 One API server, one clock, one set of dice: everything that happens follows from the seed. The cast
 (kubelets, machines, scheduler, workload controllers) speaks to the server directly; unmoor speaks
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from random import Random
 from types import TracebackType
 from typing import Self
@@ -40,7 +41,7 @@ from unmoor.sim.actors.statefulsets import StatefulSets
 from unmoor.sim.apiserver import EASY, Manners, Server
 from unmoor.sim.direct import DirectApi, send_bookmarks
 from unmoor.sim.gate import Gate
-from unmoor.sim.virtual import VirtualClock
+from unmoor.sim.virtual import EPOCH, VirtualClock
 
 PASS_DELAY_S = (0.0, 0.5)
 """How long a pass over the cluster takes in a world, drawn anew for each."""
@@ -54,9 +55,10 @@ class Delays(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class World:
-    """Use as an async context manager on a :class:`~unmoor.sim.virtual.VirtualLoop`.
+    """Use as an async context manager on a loop whose time begins with the world.
 
-    ``cloud`` makes a cloud over an API; ``shapes`` are its instance types by name.
+    ``cloud`` makes a cloud over an API; ``shapes`` are its instance types by name; ``epoch`` is
+    what its clocks show at time 0 of the loop.
     """
 
     def __init__(
@@ -67,10 +69,12 @@ class World:
         shapes: Mapping[str, InstanceType],
         delays: Delays = Delays(),
         manners: Manners = EASY,
+        epoch: datetime = EPOCH,
     ) -> None:
         """Build the cluster; nothing moves before the context is entered."""
         self.dice = Random(f"world/{seed}")
-        self.clock = VirtualClock()
+        self.epoch = epoch
+        self.clock = VirtualClock(epoch)
         self.server = Server(clock=self.clock.wall, seed=seed, manners=manners)
         self.api = DirectApi(self.server)
         self.cloud = cloud(self.api)
@@ -96,6 +100,10 @@ class World:
             Budgets(stage),
             Namespaces(stage, self.server.resources),
         )
+
+    async def last(self) -> None:
+        """Return never; raise when one of the cast crashes."""
+        await asyncio.gather(*self._tasks)
 
     async def __aenter__(self) -> Self:
         """Let the cast play."""
@@ -145,13 +153,18 @@ class Process:
         self._task: asyncio.Task[None] | None = None
         self._gate = Gate(self._api)
         self.controller: Controller | None = None
-        self.clock = VirtualClock()
+        self.clock = VirtualClock(world.epoch)
         """Its own: only its wall clock may be wrong."""
 
     @property
     def is_running(self) -> bool:
         """Started, and neither stopped nor killed."""
         return self._task is not None and not self._task.done()
+
+    def check(self) -> None:
+        """Raise what it has ended with, if it has ended by itself."""
+        if self._task is not None and self._task.done():
+            self._task.result()
 
     async def start(self) -> None:
         """Start a new process; whatever the last one remembered is gone."""

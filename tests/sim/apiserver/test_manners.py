@@ -6,7 +6,7 @@ import pytest
 
 from unmoor.model.base import JSON, Ref
 from unmoor.model.crds import machine
-from unmoor.model.kinds import CONFIG_MAPS, DEPLOYMENTS, KINDS, MACHINES
+from unmoor.model.kinds import CONFIG_MAPS, DEPLOYMENTS, KINDS, MACHINES, PODS
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import BARE, EASY, FAITHFUL, Manners, Server, Terms
 from unmoor.sim.apiserver.definitions import DEFINITIONS
@@ -15,6 +15,7 @@ from unmoor.sim.apiserver.forms import shape_of
 from unmoor.sim.apiserver.rules import CUSTOM
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = datetime(2026, 2, 1, tzinfo=UTC)
 CONFIG: JSON = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 REF = CONFIG_MAPS.ref("a", "default")
 
@@ -103,3 +104,39 @@ def test_our_own_kinds_follow_from_their_definitions() -> None:
     rules = {kind: table.rules for kind, table in server().store.tables.items()}
 
     assert rules["Machine"] == CUSTOM
+
+
+def test_what_another_server_had_is_put_back_as_it_was() -> None:
+    """Identity, times, owners and status stay; the version is the new server's."""
+    first, second = server(FAITHFUL), Server(lambda: LATER, seed=2, manners=FAITHFUL)
+    ref = PODS.ref("web", "default")
+    spec: JSON = {"nodeName": "a", "containers": [{"name": "c", "image": "i"}]}
+    first.create(ref, {"metadata": {"name": "web"}, "spec": spec})
+    had = first.patch(ref, {"status": {"phase": "Running"}}, subresource="status")
+
+    second.restore(ref, had)
+    found = second.get(ref)
+
+    assert found["status"]["phase"] == "Running"
+    assert found["spec"] == had["spec"]
+    for field in ("uid", "creationTimestamp", "generation", "managedFields"):
+        assert found["metadata"][field] == had["metadata"][field]
+    assert found["metadata"]["resourceVersion"] == second.version
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"spec": {"containers": "none"}},
+        {"metadata": {"name": "no such name", "namespace": "default", "uid": "u"}},
+        {"kind": "Node"},
+    ],
+    ids=["types", "name", "kind"],
+)
+def test_what_no_server_can_have_had_is_refused(broken: JSON) -> None:
+    meta = {"name": "web", "namespace": "default", "uid": "u"}
+    body = {"kind": "Pod", "metadata": meta, "spec": {"containers": []}}
+    with pytest.raises(ApiError) as caught:
+        server(FAITHFUL).restore(PODS.ref("web", "default"), {**body, **broken})
+
+    assert caught.value.code in {400, 422}

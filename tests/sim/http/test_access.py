@@ -13,6 +13,7 @@ import pytest
 
 from tests.sim.http.client import MAPS, Client, opened
 from unmoor.runtime.ports import ApiError
+from unmoor.sim import paced
 from unmoor.sim.http import Asked
 from unmoor.sim.http.face import Settings
 
@@ -151,3 +152,47 @@ async def test_a_client_learns_who_it_is(client: Client, name: str) -> None:
     user = answer.body["status"]["userInfo"]
     assert user["username"] == (name or "unmoor-admin")
     assert ("system:masters" in user["groups"]) != bool(name)
+
+
+async def test_writes_are_told_when_they_are_done_or_refused_with_name_and_program() -> None:
+    heard: list[tuple[Asked, int]] = []
+
+    def hear(asked: Asked, error: ApiError | None) -> None:
+        heard.append((asked, 0 if error is None else error.code))
+
+    async with opened(after=hear) as client:
+        agent = {"User-Agent": "kubectl/v1.36 (linux)"}
+        body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"generateName": "a-"}}
+        made = await client.send("POST", MAPS, body, agent)
+        await client.send("POST", f"{MAPS}?dryRun=All", body, agent)
+        await client.get(MAPS)
+        await client.send("DELETE", f"{MAPS}/nobody", headers=agent)
+
+    told = [(one.verb, one.resource, one.name, one.agent, code) for one, code in heard]
+    assert told == [
+        ("create", "configmaps", made.body["metadata"]["name"], "kubectl", 0),
+        ("delete", "configmaps", "nobody", "kubectl", 404),
+    ]
+
+
+async def test_an_address_of_the_newer_kind_is_put_in_brackets() -> None:
+    async with opened(settings=Settings(host="::1")) as client:
+        assert client.face.url == f"https://[::1]:{client.face.port}"
+        assert (await client.get(MAPS)).code == 200
+
+
+def test_a_watch_lasts_as_long_as_its_client_asked_for_by_the_clients_clock() -> None:
+    """The loop is 100 times as fast, so five seconds of it are over when something happens."""
+    later_s = 50.0
+
+    async def main() -> str:
+        paced.running().speed = 100.0
+        async with (
+            opened(settings=Settings(pace=100.0)) as client,
+            client.watch(f"{MAPS}?watch=true&timeoutSeconds=5") as events,
+        ):
+            await asyncio.sleep(later_s)
+            await client.create(MAPS, "ConfigMap", "late")
+            return str((await anext(events))["object"]["metadata"]["name"])
+
+    assert paced.run(main()) == "late"

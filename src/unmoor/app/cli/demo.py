@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-import unmoor
 from unmoor.app.cli.command import Command, Failure, FiniteRange, output_option, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from unmoor.app.narrator import Line
     from unmoor.app.rehearsal import Ending
 
 PACE = 10.0
 """Simulated seconds in a second, when a person looks on."""
-STYLES = {"you": "bold magenta", "unmoor": "cyan", "cluster": "dim"}
 
 
 @click.command(
@@ -54,19 +51,20 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> Non
     from rich.console import Console  # noqa: PLC0415 - `unmoor --help` must not import these
 
     from unmoor.app import manifests  # noqa: PLC0415
+    from unmoor.app.cli import lines  # noqa: PLC0415
     from unmoor.app.rehearsal import Rehearsal  # noqa: PLC0415
     from unmoor.sim import virtual  # noqa: PLC0415
 
     console = Console(highlight=False, quiet=output == "json")
     if pace is None:
         pace = PACE if console.is_terminal else 0.0
-    objects = manifests.read(folder or _quickstart())
+    objects = manifests.read(folder or manifests.shipped("quickstart"))
 
     async def play() -> Ending:
         return await Rehearsal(
             objects,
             seed=seed,
-            say=lambda line: _show(console, line),
+            say=lambda line: lines.show(console, line),
             chapter=lambda title: console.print(f"\n[bold]{title}[/bold]\n"),
         ).play()
 
@@ -82,30 +80,12 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> Non
         raise Failure(f"this did not hold: {broken}")
 
 
-def _quickstart() -> Path:
-    """The example that is shipped with the package's source."""
-    package = Path(unmoor.__file__).parent
-    for examples in (package / "examples", package.parents[1] / "examples"):
-        if (examples / "quickstart").is_dir():
-            return examples / "quickstart"
-    raise Failure("the shipped example is missing: name a folder with manifests")
-
-
 def _waits(pace: float) -> Callable[[float], object] | None:
     """What to do while simulated time passes: nothing, or wait its share of real time."""
     if pace <= 0:
         return None
     never = threading.Event()
     return lambda seconds: never.wait(min(seconds / pace, threading.TIMEOUT_MAX))
-
-
-def _show(console: Console, line: Line) -> None:
-    minutes, seconds = divmod(line.at_s, 60)
-    console.print(
-        f"[dim]{minutes:3.0f}:{seconds:04.1f}[/dim]  "
-        f"[{STYLES[line.who]}]{line.who:<8}[/]{line.text}",
-        soft_wrap=True,
-    )
 
 
 def _show_ending(console: Console, ending: Ending) -> None:

@@ -1,4 +1,4 @@
-"""``unmoor sim``: what does not exist, played on a cluster that does.
+"""``unmoor sim``: what does not exist, played for people and their tools.
 
 Must not: play anything itself (``app.playing``).
 """
@@ -18,6 +18,7 @@ from unmoor.app.cli.command import (
     output_option,
     print_json,
 )
+from unmoor.app.cli.sim_up import up
 
 if TYPE_CHECKING:
     from unmoor.app.playing import Event
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 
 @click.group(epilog=EXIT_CODES)
 def sim() -> None:
-    """Play nodes and machines that do not exist.
+    """Play clusters, nodes and machines that do not exist.
 
-    Example: unmoor sim nodes --kubeconfig ~/.kube/config
+    Example: unmoor sim up
     """
+
+
+sim.add_command(up)
 
 
 @sim.command(

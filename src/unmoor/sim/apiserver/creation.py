@@ -73,6 +73,22 @@ def create(
     return obj if dry_run else store.put(table, key, obj)
 
 
+def restore(store: Store, table: Table, body: JSON) -> JSON:
+    """Store an object as another server had it: uid, times, owners, status. The version is ours."""
+    resource = table.resource
+    hold_kind(resource, body)
+    meta = dict(body.get("metadata") or {})
+    obj = {**body, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta}
+    obj = _shaped(table, obj)
+    problem = checks.type_problem(meta) or checks.quantity_problem(resource, body)
+    if problem:
+        raise _undecodable(resource, problem)
+    causes = [*checks.name_causes(meta.get("name", "")), *_spec_causes(table, obj)]
+    if causes:
+        raise status.invalid(resource, meta.get("name", ""), *causes)
+    return store.put(table, (meta.get("namespace", ""), meta["name"]), obj)
+
+
 def _shaped(table: Table, obj: JSON) -> JSON:
     """A custom object as its schema has it, and a definition as every definition is."""
     if table.schema is not None:

@@ -220,6 +220,12 @@ class Server:
             own = partial(ownership.of_created, self.store, table, terms)
         return creation.create(self.store, table, namespace, body, dry_run=dry_run, own=own)
 
+    def restore(self, ref: Ref, body: JSON) -> JSON:
+        """Put an object back as another server had it, as from a backup of its storage."""
+        table = self._table(ref.kind)
+        form = Form(table, PLAIN, self.manners)
+        return creation.restore(self.store, table, form.hold(body) if form.is_held else body)
+
     def replace(
         self,
         ref: Ref,

@@ -28,7 +28,7 @@ from unmoor.sim.apiserver.server import Server
 from unmoor.sim.direct import send_bookmarks
 from unmoor.sim.http import answers, certificates
 from unmoor.sim.http.certificates import Certificates
-from unmoor.sim.http.front import Front, Gate, open_gate
+from unmoor.sim.http.front import After, Front, Gate, open_gate, tell_nobody
 from unmoor.sim.http.reviews import User
 from unmoor.sim.http.target import segments
 
@@ -48,6 +48,10 @@ LINE_LIMIT_BYTES = 64 * 1024
 CONTEXT = "unmoor-sim"
 STOP_S = 0.2
 """Who still waits for an answer when the face stops is cut off after this time."""
+IDLE_S = 3600.0
+HANDSHAKE_S = 60.0
+GOODBYE_S = 5.0
+"""How long clients may be silent, take for TLS, and take to end it."""
 
 _log = structlog.get_logger()
 
@@ -60,12 +64,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     token: str = ""
     names: tuple[str, ...] = ("localhost", "kubernetes.default.svc")
     """More names that the certificate is good for."""
+    pace: float = 1.0
+    """Seconds of the event loop in one of the clients', who must not suffer for its speed."""
 
 
 class HttpFace:
     """A port before a server. Enter it as a context, or call ``start`` and ``stop``.
 
-    ``gate`` is asked before each request about objects; it may raise ApiError, or wait.
+    ``gate`` is asked before each request about objects; it may raise ApiError, or wait. ``after``
+    hears of each write that was carried out or refused.
     """
 
     def __init__(
@@ -74,6 +81,7 @@ class HttpFace:
         *,
         clock: Clock | None = None,
         gate: Gate = open_gate,
+        after: After = tell_nobody,
         settings: Settings = Settings(),
     ) -> None:
         """Make the certificates; nothing listens yet. ``clock``: the time of clients."""
@@ -83,14 +91,16 @@ class HttpFace:
         names = (settings.host, *settings.names)
         self._certificates: Certificates = certificates.make(names, self._clock.now().wall)
         self.port = settings.port
-        self._front = Front(server, gate)
+        self._front = Front(server, gate, after, pace=settings.pace)
         self._runner: web.AppRunner | None = None
+        self._listener: asyncio.Server | None = None
         self._bookmarks: asyncio.Task[None] | None = None
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"https://{self._settings.host}:{self.port}"
+        host = self._settings.host
+        return f"https://[{host}]:{self.port}" if ":" in host else f"https://{host}:{self.port}"
 
     @property
     def ca_pem(self) -> str:
@@ -128,6 +138,7 @@ class HttpFace:
 
     async def start(self) -> None:
         """Listen; raises OSError when the port is taken."""
+        pace = self._settings.pace
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._answer)
         self._runner = web.AppRunner(
@@ -135,19 +146,22 @@ class HttpFace:
             access_log=None,
             handler_cancellation=True,
             auto_decompress=False,
+            keepalive_timeout=IDLE_S * pace,
             shutdown_timeout=STOP_S,
             max_line_size=LINE_LIMIT_BYTES,
             max_field_size=LINE_LIMIT_BYTES,
         )
         await self._runner.setup()
-        site = web.TCPSite(
-            self._runner,
+        protocols: Any = self._runner.server
+        self._listener = await asyncio.get_running_loop().create_server(
+            protocols,
             self._settings.host,
             self.port,
-            ssl_context=self._certificates.context(),
+            ssl=self._certificates.context(),
+            ssl_handshake_timeout=HANDSHAKE_S * pace,
+            ssl_shutdown_timeout=GOODBYE_S * pace,
         )
-        await site.start()
-        self.port = int(self._runner.addresses[0][1])
+        self.port = int(self._listener.sockets[0].getsockname()[1])
         self._bookmarks = asyncio.create_task(send_bookmarks(self._server, self._clock))
 
     async def stop(self) -> None:
@@ -157,6 +171,9 @@ class HttpFace:
             with suppress(asyncio.CancelledError):
                 await self._bookmarks
             self._bookmarks = None
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
 from aiohttp import web
 
 from unmoor.runtime.ports import ApiError
@@ -16,12 +17,12 @@ from unmoor.sim.http import answers, bodies, refusals, reviews
 from unmoor.sim.http.catalog import Catalog
 from unmoor.sim.http.discovery import Discovery
 from unmoor.sim.http.openapi import OpenApi
-from unmoor.sim.http.parameters import flag
 from unmoor.sim.http.reviews import Review, User
 from unmoor.sim.http.target import Asked, Target, asked_of, target_of
 from unmoor.sim.http.verbs import Verbs
 
 Gate = Callable[[Asked], Awaitable[None]]
+After = Callable[[Asked, ApiError | None], None]
 _OPENAPI = ["openapi", "v3"]
 
 
@@ -29,16 +30,23 @@ async def open_gate(_: Asked) -> None:
     """Let everything pass."""
 
 
-class Front:
-    """All paths of one server. ``gate`` is asked before each request about objects."""
+def tell_nobody(_: Asked, _error: ApiError | None) -> None:
+    """Keep it to oneself."""
 
-    def __init__(self, server: Server, gate: Gate) -> None:
-        """Answer for this server."""
-        self._server, self._gate = server, gate
+
+class Front:
+    """All paths of one server. ``gate`` is asked before each request about objects.
+
+    ``after`` is told when a write is done, or why it was refused.
+    """
+
+    def __init__(self, server: Server, gate: Gate, after: After, *, pace: float = 1.0) -> None:
+        """Answer for this server. ``pace``: seconds of the loop in one of the clients'."""
+        self._server, self._gate, self._after = server, gate, after
         self._catalog = Catalog(server)
         self._discovery = Discovery(self._catalog)
         self._openapi = OpenApi(self._catalog)
-        self._verbs = Verbs(server)
+        self._verbs = Verbs(server, pace=pace)
 
     async def answer(
         self, request: web.Request, parts: list[str], user: User
@@ -59,10 +67,19 @@ class Front:
         shut = refusals.door(target)
         if shut is not None:
             raise shut
-        is_watch = flag(request.query, "watch")
-        fields = request.query.get("fieldSelector", "")
-        await self._gate(asked_of(target, request.method, is_watch=is_watch, fields=fields))
-        return await self._verbs.answer(request, target)
+        asked = asked_of(target, request)
+        await self._gate(asked)
+        try:
+            answer, name = await self._verbs.answer(request, target)
+        except ApiError as error:
+            self._heed(asked, error)
+            raise
+        self._heed(msgspec.structs.replace(asked, name=name or asked.name))
+        return answer
+
+    def _heed(self, asked: Asked, error: ApiError | None = None) -> None:
+        if asked.is_write:
+            self._after(asked, error)
 
     def _target(self, parts: list[str]) -> Target:
         if parts[0] not in {"api", "apis"}:

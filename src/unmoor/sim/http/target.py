@@ -8,12 +8,15 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 import msgspec
+from aiohttp import web
 
 from unmoor.model.base import Ref
 from unmoor.sim.apiserver import status
 from unmoor.sim.http.catalog import Catalog, Served
+from unmoor.sim.http.parameters import flag
 
 _NAMESPACE_DOORS = ("status", "finalize")
+_READS = ("get", "list", "watch")
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -32,7 +35,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A request as an authorizer looks at it."""
+    """A request as an authorizer looks at it, and with which program it was made."""
 
     verb: str
     group: str
@@ -40,6 +43,14 @@ class Asked(msgspec.Struct, frozen=True):
     namespace: str = ""
     name: str = ""
     kind: str = ""
+    agent: str = ""
+    """The first word of the client's User-Agent: ``kubectl``."""
+    is_dry_run: bool = False
+
+    @property
+    def is_write(self) -> bool:
+        """It changes something."""
+        return self.verb not in _READS and not self.is_dry_run
 
 
 def segments(raw_path: str) -> list[str]:
@@ -75,17 +86,17 @@ def target_of(catalog: Catalog, parts: list[str]) -> Target:
     return Target(served, namespace, name, subresource)
 
 
-def asked_of(target: Target, method: str, *, is_watch: bool, fields: str) -> Asked:
+def asked_of(target: Target, request: web.Request) -> Asked:
     """The request in an authorizer's words."""
-    served = target.served
-    verb = _VERBS.get(method, "")
+    served, query = target.served, request.query
+    verb = _VERBS.get(request.method, "")
     if not verb:
-        verb = "watch" if is_watch else "get" if target.name else "list"
+        verb = "watch" if flag(query, "watch") else "get" if target.name else "list"
     elif verb == "delete" and not target.name:
         verb = "deletecollection"
     door = target.subresource
     # A list or watch of one name counts as asking for that name.
-    field, _, named = fields.partition("=")
+    field, _, named = query.get("fieldSelector", "").partition("=")
     return Asked(
         verb=verb,
         group=served.group,
@@ -93,4 +104,12 @@ def asked_of(target: Target, method: str, *, is_watch: bool, fields: str) -> Ask
         namespace=target.namespace,
         name=target.name or (named if field == "metadata.name" else ""),
         kind=served.kind,
+        agent=agent_of(request),
+        is_dry_run="dryRun" in query,
     )
+
+
+def agent_of(request: web.Request) -> str:
+    """The program that asks, as its user agent names it."""
+    agent = request.headers.get("User-Agent", "").partition("/")[0]
+    return agent if agent.isprintable() else ""

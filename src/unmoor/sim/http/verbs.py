@@ -18,7 +18,7 @@ from unmoor.sim.apiserver.terms import Terms
 from unmoor.sim.http import answers, bodies, events, parameters, watching
 from unmoor.sim.http.answers import Shaper
 from unmoor.sim.http.negotiation import Form, form_of
-from unmoor.sim.http.target import Target
+from unmoor.sim.http.target import Target, agent_of
 
 _WHAT = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 _POSTED = ("eviction", "binding")
@@ -27,20 +27,20 @@ _POSTED = ("eviction", "binding")
 class Verbs:
     """Every method on objects and collections."""
 
-    def __init__(self, server: Server) -> None:
-        """Answer for this server."""
-        self._server, self._wall = server, server.store.wall
+    def __init__(self, server: Server, *, pace: float = 1.0) -> None:
+        """Answer for this server. ``pace``: seconds of the loop in one of the clients'."""
+        self._server, self._wall, self._pace = server, server.store.wall, pace
 
-    async def answer(self, request: web.Request, target: Target) -> web.StreamResponse:
-        """One request; raises ApiError for a refusal."""
+    async def answer(self, request: web.Request, target: Target) -> tuple[web.StreamResponse, str]:
+        """One request, and the name of its object; raises ApiError for a refusal."""
         form = form_of(request.headers.get("Accept", ""), request.query)
         match request.method:
             case "GET":
-                return await self._read(request, target, form)
+                return await self._read(request, target, form), target.name
             case "POST" | "PUT" | "PATCH":
                 return await self._write(request, target, form)
             case "DELETE":
-                return await self._delete(request, target, form)
+                return await self._delete(request, target, form), target.name
             case _:
                 raise status.not_allowed()
 
@@ -81,7 +81,7 @@ class Verbs:
         response.enable_chunked_encoding()
         try:
             await response.prepare(request)
-            await stream.send(response, self._shaper(target, form), self._wall)
+            await stream.send(response, self._shaper(target, form), self._wall, pace=self._pace)
         except ConnectionError:
             pass  # Nobody listens any more.
         finally:
@@ -90,7 +90,9 @@ class Verbs:
 
     # ------------------------------------------------------------------------------------- writing
 
-    async def _write(self, request: web.Request, target: Target, form: Form) -> web.Response:
+    async def _write(
+        self, request: web.Request, target: Target, form: Form
+    ) -> tuple[web.Response, str]:
         self._hold_method(request.method, target)
         options = parameters.write_options(request.query, _WHAT[request.method])
         how = bodies.patch_type(request) if request.method == "PATCH" else None
@@ -103,7 +105,7 @@ class Verbs:
         is_applied = how == "apply"
         is_strict = options.validation != "Ignore"
         terms = Terms(
-            manager=options.manager or ("" if is_applied else _agent(request)),
+            manager=options.manager or ("" if is_applied else _manager(request)),
             force=options.force,
             validation=options.validation,
             doubled=bodies.doubled(raw, media) if is_strict else (),
@@ -111,12 +113,13 @@ class Verbs:
         )
         is_new = target.ref.key not in self._server.store.tables[target.served.kind].objects
         found = self._written(target, body, how or request.method, options.dry_run, terms)
-        return answers.response(
+        response = answers.response(
             self._shaper(target, form).one(found),
             code=201 if is_new or request.method == "POST" else 200,
             form=form,
             warnings=tuple(warnings),
         )
+        return response, target.name or found["metadata"]["name"]
 
     def _written(
         self,
@@ -174,7 +177,6 @@ def _object(target: Target, raw: bytes, media: str) -> JSON:
     return body
 
 
-def _agent(request: web.Request) -> str:
-    """Who writes, when the request does not say: the program, as its user agent names it."""
-    agent = request.headers.get("User-Agent", "").partition("/")[0]
-    return agent[: parameters.MANAGER_LIMIT_CHARS] if agent.isprintable() else ""
+def _manager(request: web.Request) -> str:
+    """Who writes, when the request does not say."""
+    return agent_of(request)[: parameters.MANAGER_LIMIT_CHARS]

@@ -53,14 +53,19 @@ class Stream:
             self._error = error
 
     async def send(
-        self, response: web.StreamResponse, shaper: Shaper, wall: Callable[[], datetime]
+        self,
+        response: web.StreamResponse,
+        shaper: Shaper,
+        wall: Callable[[], datetime],
+        *,
+        pace: float = 1.0,
     ) -> None:
         """Tell everything until the time is up, the server closes the watch or nobody listens."""
         timeout_s = self._options.timeout_s
         if timeout_s is None or timeout_s <= 0:
             timeout_s = DEFAULT_TIMEOUT_S
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout_s * pace):
                 await self._send(response, shaper, wall)
         except TimeoutError:
             pass

@@ -1,0 +1,299 @@
+"""``unmoor sim up``: a whole simulated cluster on a port, for kubectl and everything like it.
+
+Must not: assemble anything itself (``app.sandbox``).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unmoor.app.cli.command import Command, FiniteRange, output_option, print_json
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from rich.console import Console
+
+    from unmoor.app.loading import Objects
+    from unmoor.app.narrator import Line
+    from unmoor.app.sandbox import Ended, Show, Started
+
+PORT = 17443
+KUBECONFIG = "unmoor-sim.kubeconfig"
+CLUSTER = "sim"
+EXAMPLE = "three-zones"
+NODES_SHOWN = 12
+SPEED_MOST = 100.0
+"""Faster, and the interpreter is the limit, not the clock."""
+HELP = "help"
+HINT_CHARS_MIN = 3
+"""A shorter word is near to everything."""
+
+
+@click.command(
+    cls=Command,
+    short_help="A simulated cluster for kubectl, with unmoor in it.",
+    examples=(
+        "unmoor sim up",
+        "unmoor sim up --port 0 --kubeconfig /tmp/a.kubeconfig --speed 10",
+        "unmoor sim up --load ./manifests --faults api,node-dies",
+        "kubectl get nodes,pods,rs,deploy,ds,sts,jobs,pdb -A -o json | unmoor sim up --load -",
+        "unmoor sim up --no-controller",
+        "unmoor run --cloud simulated --kubeconfig unmoor-sim.kubeconfig",
+    ),
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Where the API server listens. 0: a free port.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--kubeconfig",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=KUBECONFIG,
+    show_default=True,
+    metavar="FILE",
+    help="The kubeconfig to write. It is removed at the end; a file of somebody else's is left "
+    "alone.",
+)
+@click.option(
+    "--load",
+    type=click.Path(path_type=Path, allow_dash=True),
+    multiple=True,
+    metavar="PATH",
+    help="Begin with these objects in place of the four nodes: manifests in a file or folder, what "
+    "`kubectl get -o json` printed, or - for standard input. May be repeated.",
+)
+@click.option("--empty", is_flag=True, help="Begin without nodes.")
+@click.option(
+    "--no-controller",
+    is_flag=True,
+    help="Leave unmoor out; run `unmoor run --cloud simulated` beside it.",
+)
+@click.option(
+    "--speed",
+    type=FiniteRange(min=0, max=SPEED_MOST, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Simulated seconds in a second, for everything inside. At other speeds than 1 the "
+    "cluster's clock leaves yours, and ages that a client reckons by itself (kubectl describe) "
+    "are wrong.",
+)
+@click.option(
+    "--faults",
+    default="",
+    metavar="LIST",
+    help=f"What goes wrong now and then, separated by commas. `--faults {HELP}` lists all.",
+)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="Draws names, delays and faults."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@output_option
+def up(load: tuple[Path, ...], faults: str, output: str, *, quiet: bool, **chosen: Any) -> None:
+    """Serve a simulated Kubernetes cluster until SIGTERM or Ctrl-C.
+
+    It has four nodes in three zones, a scheduler, controllers, hollow kubelets, a simulated cloud
+    and, by default, unmoor. Any client can use it with the kubeconfig that is written when the
+    nodes are ready. Containers do not run: a pod is ready after some seconds, and stops within its
+    grace. Nothing is kept: what was in it is gone when it ends.
+
+    Loaded nodes are played by hollow kubelets. Kinds that the cluster does not serve are left out,
+    which is said.
+    """
+    if faults == HELP:
+        _list_faults()
+        return
+    from unmoor.app import kubeconfig_file, logs, stopping  # noqa: PLC0415 - heavy
+    from unmoor.app.manifests import cluster_of  # noqa: PLC0415
+    from unmoor.app.sandbox import Sandbox, UpOptions  # noqa: PLC0415
+    from unmoor.sim import paced  # noqa: PLC0415
+
+    logs.configure(level="error", form="text")
+    kubeconfig: Path = chosen.pop("kubeconfig")
+    options = UpOptions(
+        faults=_faults(faults, has_controller=not chosen["no_controller"]),
+        objects=(objects := _objects(load, is_empty=chosen.pop("empty"))),
+        cluster=cluster_of(objects, CLUSTER),
+        has_controller=not chosen.pop("no_controller"),
+        **chosen,
+    )
+
+    async def serve(file: kubeconfig_file.KubeconfigFile) -> None:
+        sandbox = Sandbox(options, _show(output, quiet=quiet))
+        loop = paced.running()
+
+        def hurry() -> None:
+            loop.speed = 1.0  # the time that a stop may take is the machine's
+
+        await stopping.until_stopped(sandbox.run(file), hurry)
+
+    with kubeconfig_file.claimed(kubeconfig) as file:
+        paced.run(serve(file))
+
+
+def _objects(load: tuple[Path, ...], *, is_empty: bool) -> Objects:
+    from unmoor.app import manifests  # noqa: PLC0415
+
+    if load and is_empty:
+        raise click.UsageError("--empty and --load exclude each other: leave one of them out")
+    if not load:
+        return [] if is_empty else manifests.read(manifests.shipped(EXAMPLE))
+    skipped: Counter[str] = Counter()
+    objects = [one for path in load for one in manifests.read(path, skipped)]
+    if skipped:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(skipped.items()))
+        click.echo(f"unmoor: left out, as the cluster does not serve them: {kinds}", err=True)
+    return objects
+
+
+def _faults(given: str, *, has_controller: bool) -> tuple[str, ...]:
+    from unmoor.model import names  # noqa: PLC0415
+    from unmoor.sim import trouble  # noqa: PLC0415
+
+    try:
+        faults = trouble.chosen(name.strip() for name in given.split(",") if name.strip())
+    except KeyError as error:
+        wrong = str(error.args[0])
+        known = (*trouble.ABOUT, *trouble.GROUPS, trouble.ALL)
+        meant = names.nearest(wrong, known) if len(wrong) >= HINT_CHARS_MIN else ""
+        hint = f"write {meant}, or see" if meant else "see"
+        raise click.UsageError(
+            f"--faults: {wrong!r} is no fault: {hint} `unmoor sim up --faults {HELP}`"
+        ) from None
+    if not has_controller and (inside := [name for name in faults if trouble.needs_unmoor(name)]):
+        raise click.UsageError(
+            f"--faults: {inside[0]} befalls unmoor, which --no-controller leaves out: drop one of "
+            "the two"
+        )
+    return faults
+
+
+def _list_faults() -> None:
+    from unmoor.sim import trouble  # noqa: PLC0415
+
+    widest = max(map(len, trouble.ABOUT))
+    for name, about in trouble.ABOUT.items():
+        click.echo(f"  {name:<{widest}}  {about}")
+    groups = ", ".join(trouble.GROUPS)
+    click.echo(f"\nA first word stands for all that begin with it: {groups}; {trouble.ALL}: all.")
+
+
+# How it is shown.
+
+
+def _show(output: str, *, quiet: bool) -> Show:
+    from rich.console import Console  # noqa: PLC0415
+
+    if quiet:
+        return _Quiet()
+    return _Json() if output == "json" else _Text(Console(highlight=False))
+
+
+class _Quiet:
+    """Nothing."""
+
+    def started(self, started: Started) -> None:
+        """Say nothing."""
+
+    def line(self, line: Line, at: datetime) -> None:
+        """Say nothing."""
+
+    def ended(self, ended: Ended) -> None:
+        """Say nothing."""
+
+
+class _Json:
+    """One object on each line; ``event`` is up, line or down."""
+
+    def started(self, started: Started) -> None:
+        """``up``."""
+        self._print("up", started)
+
+    def line(self, line: Line, at: datetime) -> None:
+        """``line``."""
+        self._print("line", line, time=at.isoformat(timespec="milliseconds"))
+
+    def ended(self, ended: Ended) -> None:
+        """``down``."""
+        self._print("down", ended)
+
+    def _print(self, event: str, what: Any, **more: str) -> None:
+        from msgspec import to_builtins  # noqa: PLC0415
+
+        print_json({"event": event, **to_builtins(what, enc_hook=str), **more})
+
+
+class _Text:
+    """For people."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def started(self, started: Started) -> None:
+        """Say what there is and how to reach it."""
+        say = self._console.print
+        say(f"A simulated Kubernetes cluster is up: {started.server}\n")
+        if not started.nodes:
+            say("  no nodes yet")
+        elif len(started.nodes) <= NODES_SHOWN:
+            for node in started.nodes:
+                state = "[green]ready[/green]" if node.is_ready else "[yellow]not ready[/yellow]"
+                kind = f"{node.instance_type:<11} " if node.instance_type else ""
+                zone = f"{node.zone:<11} " if node.zone else ""
+                say(f"  {node.name:<20} {zone}{kind}{state}")
+        else:
+            say(f"  {_count(len(started.nodes), 'node')}, {_count(started.pods, 'pod')}")
+        path = shlex.quote(str(started.kubeconfig))
+        say(f"\n  [bold]export KUBECONFIG={path}[/bold]\n", soft_wrap=True)
+        if started.has_controller:
+            say(f"unmoor acts on the Machines of cluster {started.cluster!r}.", end=" ")
+        else:
+            say(
+                "unmoor is not in it. To add it, in another terminal:\n\n"
+                f"  unmoor run --cloud simulated --kubeconfig {path}\n",
+                soft_wrap=True,
+            )
+        say("Ctrl-C ends everything. What happens from now on:\n", soft_wrap=True)
+
+    def line(self, line: Line, at: datetime) -> None:
+        """Tell it."""
+        from unmoor.app.cli import lines  # noqa: PLC0415
+
+        del at
+        lines.show(self._console, line)
+
+    def ended(self, ended: Ended) -> None:
+        """Sum up."""
+        say = self._console.print
+        minutes, seconds = divmod(round(ended.lasted_s), 60)
+        lasted = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+        say(f"\nThe cluster was up for {lasted}; what was in it is gone.")
+        removed = ended.nodes_removed
+        if removed:
+            say(f"{_count(len(removed), 'node')} removed: {', '.join(removed)}", soft_wrap=True)
+        if ended.evictions or ended.refusals:
+            say(f"{ended.evictions} evictions admitted, {ended.refusals} refused and retried")
+        if ended.usd_per_h_before:
+            say(
+                f"the fleet costs {ended.usd_per_h_after:.4f} USD/h, "
+                f"{ended.usd_per_h_before:.4f} USD/h before; it spent {ended.spent_usd:.4f} USD",
+                soft_wrap=True,
+            )
+        if ended.crashes:
+            say(f"[red]{_count(ended.crashes, 'step')} of unmoor crashed: a bug[/red]")
+        if ended.faults:
+            told = ", ".join(f"{name} {count}" for name, count in ended.faults.items())
+            say(f"faults: {told}", soft_wrap=True)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")

@@ -1,0 +1,109 @@
+"""What does a simulated cluster begin with? Manifests are created, what a server had is put back.
+
+An object with a uid comes from another server's storage. It keeps its uid, times, owners and
+status, so that pods stay on their nodes and with their owners. Anything else is created as by
+``kubectl apply``. Nodes that no simulated machine carries are marked for the hollow kubelets.
+
+Must not: read files, or let anybody act before everything is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from unmoor.app import manifests
+from unmoor.app.cli.command import Failure
+from unmoor.model import kinds, names
+from unmoor.model.base import JSON, Ref
+from unmoor.model.kinds import KINDS
+from unmoor.model.settings import CONFIG_MAP_NAME
+from unmoor.runtime.ports import ApiError
+from unmoor.sim.actors.kubelet import HOLLOW
+from unmoor.sim.apiserver import Server
+from unmoor.sim.apiserver.terms import Terms
+
+Objects: TypeAlias = list[tuple[Ref, JSON]]
+
+NAMESPACE = "karpenter"
+"""Where unmoor looks for its settings and keeps its lease."""
+FIRST = (*manifests.FIRST, "Machine", "Node")
+"""Kinds that make up the cluster; the others run on it."""
+DEFINITIONS = "CustomResourceDefinition"
+MANAGER = "unmoor-sim"
+CONFLICT = 409
+OBJECTS_AT_ONCE = 100
+
+
+async def load(server: Server, objects: Objects, *, cluster: str) -> None:
+    """Store all objects; ``cluster`` is the name in the settings, unless the objects bring some.
+
+    Raises Failure for the first that cannot be stored, with its kind and name.
+    """
+    _hold_owners(objects)
+    played = {ref.name for ref, _ in objects if ref.kind == kinds.INSTANCES.kind}
+    everything = [*namespaces_of(objects), *objects]
+    for number, (ref, body) in enumerate(
+        sorted(everything, key=lambda one: one[0].kind not in FIRST)
+    ):
+        if number % OBJECTS_AT_ONCE == 0:
+            await asyncio.sleep(0)  # whoever wants to stop is heard
+        is_lonely = ref.kind == kinds.NODES.kind and ref.name not in played
+        _store(server, ref, _hollow(body) if is_lonely else body)
+    for ref, body in _settings(cluster):
+        if not server.has(ref):
+            _store(server, ref, body)
+
+
+def namespaces_of(objects: Objects) -> Iterator[tuple[Ref, JSON]]:
+    """Namespaces that the objects are in and do not bring along."""
+    present = {ref.name for ref, _ in objects if ref.kind == kinds.NAMESPACES.kind}
+    for name in sorted({ref.namespace for ref, _ in objects if ref.namespace} - present):
+        yield _namespace(name)
+
+
+def _namespace(name: str) -> tuple[Ref, JSON]:
+    body: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    return kinds.NAMESPACES.ref(name), body
+
+
+def _settings(cluster: str) -> Iterator[tuple[Ref, JSON]]:
+    yield _namespace(NAMESPACE)
+    ref = kinds.CONFIG_MAPS.ref(CONFIG_MAP_NAME, NAMESPACE)
+    meta = {"name": ref.name, "namespace": ref.namespace}
+    data = {"aws.clusterName": cluster}
+    yield ref, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+def _store(server: Server, ref: Ref, body: JSON) -> None:
+    meta = body["metadata"]
+    try:
+        if meta.get("uid") and ref.kind != DEFINITIONS:
+            server.restore(ref, body)
+            return
+        meta = {name: value for name, value in meta.items() if name != "resourceVersion"}
+        server.create(ref, {**body, "metadata": meta}, terms=Terms(manager=MANAGER))
+    except ApiError as error:
+        is_there = error.code == CONFLICT and ref.kind in {"Namespace", DEFINITIONS}
+        if not is_there:
+            raise Failure(f"{ref} cannot be loaded: {error.message}") from None
+
+
+def _hollow(body: JSON) -> JSON:
+    meta = body["metadata"]
+    labels = {**(meta.get("labels") or {}), HOLLOW: names.TRUE}
+    return {**body, "metadata": {**meta, "labels": labels}}
+
+
+def _hold_owners(objects: Objects) -> None:
+    """Refuse a dump that the garbage collector would eat: owners must come along."""
+    there = {body["metadata"].get("uid") for _, body in objects}
+    for ref, body in objects:
+        owners = body["metadata"].get("ownerReferences") or ()
+        for owner in owners if body["metadata"].get("uid") else ():
+            if owner.get("kind") in KINDS and owner.get("uid") not in there:
+                raise Failure(
+                    f"{ref} belongs to {owner['kind'].lower()}/{owner.get('name')}, which is not "
+                    f"loaded: dump it too, with `kubectl get {owner['kind'].lower()} -A -o json`"
+                )

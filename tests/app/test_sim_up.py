@@ -1,0 +1,227 @@
+"""``unmoor sim up``: a cluster that others use, how it begins, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.app import simulated
+from tests.app.loopback import UNMOOR
+from tests.app.simulated import Up, refused, until
+from unmoor.app import manifests
+from unmoor.model import names
+from unmoor.model.base import JSON
+from unmoor.model.kinds import DEPLOYMENTS, DISRUPTIONS, KINDS, LEASES, MACHINES, NODES, PODS
+from unmoor.model.kinds import PROVISIONERS as OWNERS
+from unmoor.runtime.clock import SystemClock
+from unmoor.runtime.ports import ApiError
+
+STOP_S = 2.0
+FAST = "--speed=20"
+SHOP = manifests.shipped("quickstart") / "3-shop.yaml"
+CART = DEPLOYMENTS.ref("cart", "shop")
+
+
+async def deploy(cluster: Up) -> None:
+    """The shop, until all of it is ready."""
+    for ref, body in manifests.read(SHOP):
+        await cluster.api.create(ref, body)
+
+    async def is_ready() -> bool:
+        status: JSON = (await cluster.api.get(CART)).get("status") or {}
+        return status.get("readyReplicas") == 6
+
+    await until("six ready pods", is_ready)
+
+
+async def busy_node(cluster: Up) -> str:
+    pods = await cluster.all(PODS)
+    return str(pods[0]["spec"]["nodeName"])
+
+
+async def until_gone(cluster: Up, node: str) -> None:
+    async def is_gone() -> bool:
+        return node not in [one["metadata"]["name"] for one in await cluster.all(NODES)]
+
+    await until(f"no node {node}", is_gone)
+
+
+async def test_a_node_is_deleted_drained_and_told_about(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    async with simulated.up(path, FAST) as cluster:
+        assert cluster.first["event"] == "up"
+        assert cluster.first["kubeconfig"] == str(path)
+        assert [one["is_ready"] for one in cluster.first["nodes"]] == [True] * 4
+        assert {one["zone"][-1] for one in cluster.first["nodes"]} == {"a", "b", "c"}
+        await deploy(cluster)
+        node = await busy_node(cluster)
+        await cluster.api.delete(NODES.ref(node))
+        await until_gone(cluster, node)
+
+        code, took_s = await cluster.stop()
+
+    assert code == 0
+    assert took_s < STOP_S
+    assert not path.exists()
+    told = cluster.texts("unmoor")
+    assert f"cordoned {node}: no new pods go there" in told
+    assert any("its budget says not yet" in text for text in told)
+    assert any(text.startswith("told the cloud to end") and node in text for text in told)
+    assert f"node {node} is gone" in cluster.texts("cluster")
+    last = cluster.said[-1]
+    assert last["event"] == "down"
+    assert last["nodes_removed"] == [node]
+    assert last["evictions"] > 0
+    assert last["usd_per_h_after"] < last["usd_per_h_before"]
+
+
+async def test_an_empty_node_goes_when_a_provisioner_says_so(tmp_path: Path) -> None:
+    async with simulated.up(tmp_path / "kubeconfig", FAST) as cluster:
+        ttl: JSON = {"spec": {"ttlSecondsAfterEmpty": 30}}
+        await cluster.api.patch(OWNERS.ref("general"), ttl)
+
+        async def are_gone() -> bool:
+            return not await cluster.all(NODES)
+
+        await until("no nodes", are_gone)
+        (disruption,) = await cluster.all(DISRUPTIONS)
+        assert disruption["spec"]["method"] == "emptiness"
+
+
+async def test_ctrl_c_ends_it_with_watches_open_and_in_its_first_second(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    async with simulated.up(path, "--empty", "--speed=100") as cluster:
+        assert cluster.first["nodes"] == []
+        since = (await cluster.api.list(PODS.raw())).resource_version
+        watch = aiter(cluster.api.watch(PODS.raw(), since=since))
+        waiting = asyncio.ensure_future(anext(watch))
+        await until("a lease", lambda: cluster.all(LEASES))
+
+        code, took_s = await cluster.stop(signal.SIGINT)
+
+        await asyncio.gather(waiting, return_exceptions=True)
+    assert code == 0
+    assert took_s < STOP_S
+    assert not path.exists()
+
+
+async def test_two_live_side_by_side_and_the_same_seed_has_the_same_nodes(tmp_path: Path) -> None:
+    async with (
+        simulated.up(tmp_path / "a") as one,
+        simulated.up(tmp_path / "b") as other,
+        simulated.up(tmp_path / "c", "--seed=2") as third,
+    ):
+        servers = {cluster.first["server"] for cluster in (one, other, third)}
+
+        assert len(servers) == 3
+        assert one.first["nodes"] == other.first["nodes"] != third.first["nodes"]
+
+
+async def test_unmoor_can_be_outside(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    async with simulated.up(path, FAST, "--no-controller") as cluster:
+        assert cluster.first["nodes"] == []
+        outside = await asyncio.create_subprocess_exec(
+            UNMOOR,
+            "run",
+            f"--kubeconfig={path}",
+            "--cloud=simulated",
+            "--metrics-port=0",
+            "--health-port=0",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+
+            async def are_up() -> bool:
+                labels = [one["metadata"]["labels"] for one in await cluster.all(NODES)]
+                return sum(names.INITIALIZED in one for one in labels) == 4
+
+            await until("four initialized nodes", are_up)
+            await deploy(cluster)
+            node = await busy_node(cluster)
+            await cluster.api.delete(NODES.ref(node))
+            await until_gone(cluster, node)
+        finally:
+            outside.kill()
+            await outside.wait()
+        await cluster.stop()
+
+    told = cluster.texts("unmoor")
+    assert any(text.endswith("the server admits it") for text in told)
+    assert any(text.startswith("told the cloud to end") and node in text for text in told)
+
+
+async def test_what_one_cluster_holds_another_can_begin_with(tmp_path: Path) -> None:
+    """Pods stay where they are, with their owners; nodes and machines live on."""
+    async with simulated.up(tmp_path / "a", FAST) as first:
+        await deploy(first)
+        lists = [
+            {"apiVersion": kind.api_version, "kind": f"{name}List", "items": await first.all(kind)}
+            for name, kind in KINDS.items()
+        ]
+        places = {one["metadata"]["uid"]: one["spec"]["nodeName"] for one in await first.all(PODS)}
+        await first.stop()
+    foreign: JSON = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+    dump = "\n---\n".join(json.dumps(one) for one in (*lists, foreign))
+
+    async with simulated.up(tmp_path / "b", FAST, "--load=-", stdin=dump.encode()) as cluster:
+        found = {one["metadata"]["uid"]: one["spec"]["nodeName"] for one in await cluster.all(PODS)}
+        assert found == places
+        assert len(await cluster.all(MACHINES)) == 4
+        node = await busy_node(cluster)
+        await cluster.api.delete(NODES.ref(node))
+        await until_gone(cluster, node)
+        await cluster.stop()
+
+    assert "left out, as the cluster does not serve them: 1 Service" in cluster.errors
+
+
+async def test_faults_befall_it_and_are_counted(tmp_path: Path) -> None:
+    async with simulated.up(
+        tmp_path / "kubeconfig", "--speed=100", "--faults=api-conflict,server"
+    ) as cluster:
+
+        async def is_told() -> bool:
+            return bool(cluster.texts("fault"))
+
+        await until("a fault", is_told)
+        await cluster.stop()
+
+    assert cluster.said[-1]["faults"]["server-restart"] >= 1
+
+
+async def test_the_loop_is_in_step_with_the_clock_of_its_users(tmp_path: Path) -> None:
+    """At speed 1 what a client stamps and what the server stamps can be compared."""
+    async with simulated.up(tmp_path / "kubeconfig") as cluster:
+        ours = SystemClock()
+        ref = KINDS["ConfigMap"].ref("a", "default")
+        before = ours.now().wall
+        made = await cluster.api.create(ref, {"metadata": {"name": "a", "namespace": "default"}})
+        after = ours.now().wall
+
+    stamp = made["metadata"]["creationTimestamp"]
+    assert f"{before:%Y-%m-%dT%H:%M:%SZ}" <= stamp <= f"{after:%Y-%m-%dT%H:%M:%SZ}"
+
+
+async def test_only_its_own_file_is_written_and_only_while_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    async with simulated.up(path, "--empty") as cluster:
+        port = cluster.first["server"].rpartition(":")[2]
+        taken = await refused(f"--port={port}", f"--kubeconfig={tmp_path / 'other'}")
+        same = await refused("--port=0", f"--kubeconfig={path}")
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    assert f"--port: 127.0.0.1:{port} cannot be listened on: Address already in use" in taken
+    assert not (tmp_path / "other").exists()
+    assert "is that of an `unmoor sim up` which is running" in same
+    # It was killed, so the file is still there, and in nobody's way.
+    assert path.exists()
+    async with simulated.up(path, "--empty") as cluster:
+        assert await cluster.all(NODES) == ()
+        with pytest.raises(ApiError):
+            await cluster.api.get(NODES.ref("nobody"))
