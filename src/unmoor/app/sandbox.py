@@ -87,13 +87,14 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster is there."""
+    """The cluster is there. ``machines``: those that are unmoor's."""
 
     server: str
     kubeconfig: Path
     cluster: str
     nodes: tuple[Member, ...]
     pods: int
+    machines: int
     speed: float
     has_controller: bool
 
@@ -251,6 +252,10 @@ class Sandbox:
                     for node in nodes
                 ),
                 pods=len(self._store.sorted(kinds.PODS)),
+                machines=sum(
+                    machine.metadata.annotations.get(names.MANAGED_BY) == self._options.cluster
+                    for machine in self._store.sorted(kinds.MACHINES)
+                ),
                 speed=self._options.speed,
                 has_controller=self._options.has_controller,
             )

@@ -10,9 +10,10 @@ from unmoor.model.kinds import (
 )
 from unmoor.sim.actors.actor import Actor
 from unmoor.sim.actors.daemonsets import DaemonSets
-from unmoor.sim.actors.deployments import Deployments, ReplicaSets
+from unmoor.sim.actors.deployments import TEMPLATE_HASH, Deployments, ReplicaSets
 from unmoor.sim.actors.jobs import Jobs
 from unmoor.sim.actors.kubelet import RUN_SECONDS, STOP_SECONDS, HollowKubelets
+from unmoor.sim.actors.owners import reference
 from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.actors.statefulsets import StatefulSets
 
@@ -98,6 +99,26 @@ async def test_a_new_template_replaces_the_old_pods() -> None:
         await cluster.until(lambda: not old & {pod.uid for pod in cluster.pods("web")})
 
         assert len(cluster.running("web")) == 2
+
+
+@in_virtual_time
+async def test_a_set_that_another_controller_has_made_is_kept_under_its_name() -> None:
+    """As in a dump of a real cluster: the template is the same, the name has another hash."""
+    cluster = Cluster()
+    await cluster.create(DEPLOYMENTS, "web", workload("web", 2))
+    (deployment,) = await cluster.listed(DEPLOYMENTS)
+    made = workload("web", 2)
+    made["template"]["metadata"]["labels"][TEMPLATE_HASH] = "5ccd8d97b4"
+    owner = reference(DEPLOYMENTS, deployment)
+    await cluster.create(REPLICA_SETS, "web-5ccd8d97b4", made, ownerReferences=[owner])
+    async with cluster.playing(*cast(cluster)):
+        await cluster.add_node("a")
+        await cluster.until(lambda: len(cluster.running("web")) == 2)
+        await cluster.patch(DEPLOYMENTS.ref("web", "default"), {"spec": {"replicas": 3}})
+        await cluster.until(lambda: len(cluster.running("web")) == 3)
+
+        assert [one.name for one in await cluster.listed(REPLICA_SETS)] == ["web-5ccd8d97b4"]
+        assert cluster.status(DEPLOYMENTS, "web")["updatedReplicas"] == 3
 
 
 # ------------------------------------------------------------------------------------ StatefulSets

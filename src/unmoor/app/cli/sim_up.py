@@ -31,6 +31,8 @@ NODES_SHOWN = 12
 SPEED_MOST = 100.0
 """Faster, and the interpreter is the limit, not the clock."""
 HELP = "help"
+MANY = 300
+"""So many objects take more than a second to load."""
 HINT_CHARS_MIN = 3
 """A shorter word is near to everything."""
 
@@ -126,6 +128,9 @@ def up(load: tuple[Path, ...], faults: str, output: str, *, quiet: bool, **chose
         has_controller=not chosen.pop("no_controller"),
         **chosen,
     )
+
+    if len(objects) >= MANY and not quiet:
+        click.echo(f"unmoor: loading {len(objects):,} objects", err=True)
 
     async def serve(file: kubeconfig_file.KubeconfigFile) -> None:
         sandbox = Sandbox(options, _show(output, quiet=quiet))
@@ -255,7 +260,7 @@ class _Text:
         path = shlex.quote(str(started.kubeconfig))
         say(f"\n  [bold]export KUBECONFIG={path}[/bold]\n", soft_wrap=True)
         if started.has_controller:
-            say(f"unmoor acts on the Machines of cluster {started.cluster!r}.", end=" ")
+            say(f"unmoor looks after {_count(started.machines, 'machine')}.", end=" ")
         else:
             say(
                 "unmoor is not in it. To add it, in another terminal:\n\n"

@@ -107,6 +107,8 @@ class Deployments(OwnerActor):
         name = f"{owner.name}-{digest}"
         wanted = _wanted(owner.spec.replicas)
         current = self.store.get(REPLICA_SETS, name, owner.namespace)
+        if current is None and (current := await self._alike(owner, spec["template"])) is not None:
+            name = current.name
         if current is None:
             body = _replica_set(owner, name, digest, spec)
             await self.stage.create(REPLICA_SETS.ref(name, owner.namespace), body)
@@ -117,6 +119,14 @@ class Deployments(OwnerActor):
                 if old.name != name and old.spec.replicas != 0:
                     await self.stage.patch(old, {"spec": {"replicas": 0}})
         await self._report(owner, name)
+        return None
+
+    async def _alike(self, owner: Deployment, template: JSON) -> ReplicaSet | None:
+        """The set that another server's controller has made of this template, under its name."""
+        wanted = _unmarked(template)
+        for one in self._sets(owner):
+            if _unmarked((await self.spec_of(one))["template"]) == wanted:
+                return one
         return None
 
     def _sets(self, owner: Deployment) -> list[ReplicaSet]:
@@ -158,6 +168,13 @@ def _dispensable(pod: Pod) -> tuple[bool, bool, int, str]:
 def _digest(template: JSON) -> str:
     text = msgspec.json.encode(template, order="sorted")
     return hashlib.sha256(text).hexdigest()[:HASH_CHARS]
+
+
+def _unmarked(template: JSON) -> JSON:
+    """The template without what tells its set from others."""
+    metadata = template.get("metadata") or {}
+    labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != TEMPLATE_HASH}
+    return {**template, "metadata": {**metadata, "labels": labels}}
 
 
 def _replica_set(owner: Deployment, name: str, digest: str, spec: JSON) -> JSON:
