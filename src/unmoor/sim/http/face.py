@@ -140,7 +140,7 @@ class HttpFace:
         """Listen; raises OSError when the port is taken."""
         pace = self._settings.pace
         app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._answer)
+        app.router.add_route("*", r"/{path:[\s\S]*}", self._answer)
         self._runner = web.AppRunner(
             app,
             access_log=None,
