@@ -7,6 +7,7 @@ import pytest
 from tests.builders import IDENTITY, machine, node
 from unmoor.model import names
 from unmoor.model.base import Object
+from unmoor.model.machine import Machine
 from unmoor.model.snapshot import Identity, View
 from unmoor.policy import ownership
 
@@ -64,6 +65,43 @@ def test_why_it_is_not_ours(objects: list[Object], told: str) -> None:
 
     assert found is not None
     assert told in ownership.why_not_ours(view, found)
+
+
+NO_CLOUD = Identity(cluster=IDENTITY.cluster)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "identity", "told"),
+    [
+        (machine(is_new=True), NO_CLOUD, "no cloud is configured"),
+        (machine(), NO_CLOUD, "no cloud is configured"),
+        (machine(provider_id="i-1"), NO_CLOUD, "start with --cloud"),
+        (machine(is_ours=False), NO_CLOUD, "is not annotated"),
+        (machine(is_new=True, is_ours=False), IDENTITY, "is not annotated"),
+        (machine(provider_id="aws:///z/i-1"), IDENTITY, 'the configured cloud is "sim"'),
+        (machine(provider_id="i-1"), IDENTITY, "has providerID i-1"),
+        (machine(), Identity(scheme=IDENTITY.scheme), "start with --cluster-name"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_whose_is_a_machine(theirs: Machine, identity: Identity, told: str) -> None:
+    assert not ownership.is_our_machine(theirs, identity)
+    assert told in ownership.why_not_our_machine(theirs, identity)
+
+
+@pytest.mark.parametrize("provider_id", ["", "sim:///a"])
+def test_ours_bears_our_name_and_is_of_our_cloud(provider_id: str) -> None:
+    assert ownership.is_our_machine(machine(provider_id=provider_id), IDENTITY)
+
+
+@pytest.mark.parametrize("provider_id", ["sim:///a", "i-1"])
+def test_without_a_cloud_nothing_is_known_of_a_node_that_has_a_machine(provider_id: str) -> None:
+    view = View.of(node(provider_id=provider_id), identity=NO_CLOUD)
+    found = view.node("a")
+
+    assert found is not None
+    assert not ownership.is_ours(view, found)
+    assert "the configured cloud is none" in ownership.why_not_ours(view, found)
 
 
 def test_without_a_name_nothing_is_ours() -> None:

@@ -22,6 +22,7 @@ from unmoor.lifecycle.effects import (
     owner,
     remove_finalizer,
     retire,
+    say,
 )
 from unmoor.lifecycle.launch import given_up, linked_to, token_of
 from unmoor.lifecycle.step import Step, join
@@ -34,7 +35,7 @@ from unmoor.model.node import Node
 from unmoor.model.observation import Asked
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
-from unmoor.policy.ownership import is_our_machine
+from unmoor.policy.ownership import bears_our_name, is_our_machine, why_not_our_machine
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 
@@ -45,7 +46,13 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 class Nothing(msgspec.Struct, frozen=True):
-    """No such machine, or not ours."""
+    """No such machine, or deleted and without our finalizer."""
+
+
+class NotOurs(msgspec.Struct, frozen=True):
+    """Somebody else answers for it, or nobody can."""
+
+    machine: Machine
 
 
 class Unclaimed(msgspec.Struct, frozen=True):
@@ -114,6 +121,7 @@ class Releasing(msgspec.Struct, frozen=True):
 Going: TypeAlias = AwaitingNodes | Ending | Releasing
 Phase: TypeAlias = (
     Nothing
+    | NotOurs
     | Unclaimed
     | Unowned
     | Stillborn
@@ -128,8 +136,10 @@ Phase: TypeAlias = (
 def phase_of(view: View, key: str, moment: Moment) -> Phase:
     """Read the phase off the world."""
     machine = view.machine(key)
-    if machine is None or not is_our_machine(machine, view.identity):
+    if machine is None:
         return Nothing()
+    if not is_our_machine(machine, view.identity):
+        return NotOurs(machine)
     if machine.is_deleting:
         return _phase_of_deleted(view, machine)
     if names.TERMINATION_FINALIZER not in machine.metadata.finalizers:
@@ -186,6 +196,8 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     match phase:
         case Nothing():
             return Step()
+        case NotOurs(machine):
+            return _not_ours(view, machine)
         case Unclaimed(machine):
             return _claim(machine)
         case Unowned(machine, provisioner):
@@ -197,15 +209,21 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         case Registering(machine):
             step = registration.register(view, machine, moment)
             return join(step, Step(wake_at=liveness_at(view, machine, moment)))
-        case Initializing(machine):
-            initial = registration.initialize(view, machine, moment)
-            return join(registration.reassert(view, machine), initial)
-        case Living(machine):
-            return join(
-                registration.reassert(view, machine), registration.reinitialize(view, machine)
-            )
+        case Initializing(machine) | Living(machine):
+            return join(registration.reassert(view, machine), _up(view, phase, moment))
         case AwaitingNodes() | Ending() | Releasing():
             return _going(view, phase, moment)
+        case never:
+            assert_never(never)
+
+
+def _up(view: View, phase: Initializing | Living, moment: Moment) -> Step[Memory]:
+    """What a machine with a node does."""
+    match phase:
+        case Initializing(machine):
+            return registration.initialize(view, machine, moment)
+        case Living(machine):
+            return registration.reinitialize(view, machine)
         case never:
             assert_never(never)
 
@@ -221,6 +239,21 @@ def _going(view: View, phase: Going, moment: Moment) -> Step[Memory]:
             return Step(effects=(_release(machine),))
         case never:
             assert_never(never)
+
+
+def _not_ours(view: View, machine: Machine) -> Step[Memory]:
+    """Whoever has handed it to us is told why nothing happens."""
+    is_handed_over = bears_our_name(machine.metadata.annotations, view.identity)
+    verdict = Verdict(
+        subject=ref_of(machine),
+        method=Method.LIFECYCLE,
+        reason=Reason.MACHINE_UNKNOWN if is_handed_over else Reason.NOT_OURS,
+        message=why_not_our_machine(machine, view.identity),
+        evidence={"provider_id": machine.provider_id},
+        event="MachineUnknown" if is_handed_over else "",
+        is_warning=is_handed_over,
+    )
+    return Step(effects=say(verdict), verdicts=(verdict,))
 
 
 def _claim(machine: Machine) -> Step[Memory]:

@@ -23,7 +23,8 @@ def scheme_of(provider_id: str) -> str:
 
 def is_our_scheme(provider_id: str, identity: Identity) -> bool:
     """True when the id is of the configured cloud. An id that is not set yet belongs to nobody."""
-    return not provider_id or scheme_of(provider_id) == identity.scheme.removesuffix("://")
+    ours = identity.scheme.removesuffix("://")
+    return not provider_id or (bool(ours) and scheme_of(provider_id) == ours)
 
 
 def bears_our_name(annotations: dict[str, str], identity: Identity) -> bool:
@@ -32,10 +33,13 @@ def bears_our_name(annotations: dict[str, str], identity: Identity) -> bool:
 
 
 def is_our_machine(machine: Machine, identity: Identity) -> bool:
-    """Decisions, "Ours": the annotation names this cluster and the scheme, if set, is ours."""
-    return bears_our_name(machine.metadata.annotations, identity) and is_our_scheme(
-        machine.provider_id, identity
-    )
+    """Decisions, "Ours": the annotation names this cluster and the scheme, if set, is ours.
+
+    Without a cloud none is: nobody could launch it, or say whether its instance is there.
+    """
+    has_cloud = bool(identity.scheme)
+    bears = bears_our_name(machine.metadata.annotations, identity)
+    return has_cloud and bears and is_our_scheme(machine.provider_id, identity)
 
 
 def is_ours(view: View, node: Node) -> bool:
@@ -62,7 +66,27 @@ def why_not_ours(view: View, node: Node) -> str:
         for machine in view.machines_of(node.provider_id)
         if not is_our_machine(machine, identity)
     ]
-    bearer = f"machine {foreign[0]}" if foreign else f"node {node.name}"
+    return _unnamed(f"machine {foreign[0]}" if foreign else f"node {node.name}", identity)
+
+
+def why_not_our_machine(machine: Machine, identity: Identity) -> str:
+    """Say in one sentence why a machine is left alone, and what would change that."""
+    if not bears_our_name(machine.metadata.annotations, identity):
+        return _unnamed(f"machine {machine.name}", identity)
+    if not identity.scheme:
+        return (
+            f"machine {machine.name} is handed to us, but no cloud is configured: nothing can be "
+            "known or done about it; start with --cloud NAME"
+        )
+    return (
+        f"machine {machine.name} has providerID {machine.provider_id}, but the configured cloud is "
+        f'"{identity.scheme}": nothing is known about it'
+    )
+
+
+def _unnamed(bearer: str, identity: Identity) -> str:
+    if not identity.cluster:
+        return f"{bearer} is not ours, as nothing is without a name; start with --cluster-name NAME"
     return (
         f'{bearer} is not annotated {names.MANAGED_BY}="{identity.cluster}": '
         "whoever owns it must act, or annotate it to hand it over"
