@@ -7,7 +7,7 @@ owns and that runs, a machine that has come to life. ``moment(30)`` is thirty se
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import msgspec
 
@@ -38,6 +38,7 @@ from unmoor.model.selector import LabelSelector
 from unmoor.model.snapshot import Identity
 from unmoor.model.taint import Taint, Toleration
 
+T = TypeVar("T", bound=msgspec.Struct)
 NOW = datetime(2024, 5, 1, 12, 0, 0, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(days=1)
 CLUSTER = "harbour"
@@ -262,12 +263,13 @@ def provisioner(
     name: str = "default",
     *,
     ttl_after_empty_s: int | None = None,
-    ttl_until_expired_s: int | None = None,
     is_consolidated: bool | None = None,
+    annotations: dict[str, str] | None = None,
     deleted_at: datetime | None = None,
     weight: int | None = None,
 ) -> Provisioner:
     """A valid provisioner with nothing switched on."""
+    consolidation = None if is_consolidated is None else Consolidation(enabled=is_consolidated)
     return Provisioner(
         metadata=ObjectMeta(
             name=name,
@@ -275,14 +277,12 @@ def provisioner(
             resource_version="1",
             creation_timestamp=LONG_AGO,
             deletion_timestamp=deleted_at,
+            annotations=annotations or {},
         ),
         spec=ProvisionerSpec(
             provider_ref=TemplateRef(name="default"),
             ttl_seconds_after_empty=ttl_after_empty_s,
-            ttl_seconds_until_expired=ttl_until_expired_s,
-            consolidation=None
-            if is_consolidated is None
-            else Consolidation(enabled=is_consolidated),
+            consolidation=consolidation,
             weight=weight,
         ),
     )
@@ -387,7 +387,7 @@ def instance(name: str = "a", **given: Unpack[InstanceFields]) -> CloudInstance:
     )
 
 
-def changed(obj: Any, **fields: Any) -> Any:
+def changed(obj: T, **fields: Any) -> T:
     """The same object with some fields changed; ``metadata__labels`` reaches one level down."""
     direct: dict[str, Any] = {}
     for name, value in fields.items():

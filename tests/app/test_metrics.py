@@ -24,7 +24,6 @@ from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Problem, ProblemKind
-from unmoor.policy.verdict import Method, Reason, Verdict
 from unmoor.runtime.executor import ThreadExecutor
 from unmoor.runtime.loop import InlineExecutor
 from unmoor.runtime.story import Outcome, Record
@@ -234,21 +233,17 @@ def test_label_combinations_are_bounded(metrics: Metrics) -> None:
     assert samples(metrics)['karpenter_nodes_terminated{provisioner=""}'] == 5
 
 
-def test_eligible_machines_go_back_to_zero(metrics: Metrics) -> None:
-    may_go = Verdict(
-        subject=NODE,
-        method=Method.EMPTINESS,
-        reason=Reason.EMPTY_FOR_TTL,
-        message="empty",
-        is_refusal=False,
-    )
-    key = 'karpenter_deprovisioning_eligible_machines{deprovisioner="emptiness"}'
+def test_eligible_machines_are_those_of_the_last_look(metrics: Metrics) -> None:
+    name = "deprovisioning_eligible_machines"
+    key = f'karpenter_{name}{{deprovisioner="emptiness"}}'
 
-    metrics(record(reconciler="deprovisioning", step=Step(verdicts=(may_go, may_go))))
-    before = samples(metrics)[key]
-    metrics(record(reconciler="deprovisioning", step=Step()))
+    def after(*facts: Fact) -> float:
+        metrics(record(reconciler="deprovisioning", step=Step(facts=facts)))
+        return samples(metrics)[key]
 
-    assert (before, samples(metrics)[key]) == (2, 0)
+    assert after(Fact(name, {"deprovisioner": "emptiness"}, 2)) == 2
+    assert after() == 2, "nobody looks while a command runs"
+    assert after(Fact(name, {"deprovisioner": "emptiness"}, 0)) == 0
 
 
 def test_an_unknown_fact_does_no_harm(metrics: Metrics) -> None:

@@ -76,6 +76,14 @@ def test_the_command_is_written_before_anything_is_touched() -> None:
     assert [type(effect) for effect in step.effects] == [Create]
 
 
+def test_what_may_go_is_counted_at_each_look_and_not_during_a_command() -> None:
+    world = empties("ab")
+    (counted,) = world.step(DEPROVISIONING, "all").facts
+
+    assert (counted.labels, counted.value) == ({"deprovisioner": "emptiness"}, 2)
+    assert world.step(DEPROVISIONING, "all").facts == ()
+
+
 def test_r2_every_node_is_cordoned_with_the_commands_name_in_one_patch() -> None:
     world = empties("a")
     world.settle(DEPROVISIONING)
@@ -178,6 +186,8 @@ def test_a_persons_uncordon_cancels_and_is_respected() -> None:
     # The other one goes with the next command; the one taken back is left alone.
     assert world.names("Node") == ["a"]
     assert not world.view.node("a").is_cordoned  # type: ignore[union-attr]
+    assert Reason.TAKEN_BACK in reasons(world)
+    assert {event.regarding.name for event in world.events("DeprovisioningBlocked")} == {"a", "m-a"}
 
     world.run(*EVERYTHING, for_s=900, tick_s=5)
     assert world.names("Node") == []

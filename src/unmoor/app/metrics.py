@@ -1,7 +1,8 @@
 """What is counted, under Karpenter's names (spec 10.1), and how a scrape reads it.
 
 One table names every metric. Lifecycle code attaches ``Fact``s to its effects; they are counted
-here when the effect has succeeded. Steps themselves become the ``controller_runtime_*`` metrics.
+here when the effect has succeeded; what a step itself has counted is taken at once. Steps
+themselves become the ``controller_runtime_*`` metrics.
 
 Karpenter's counters have no ``_total`` and its summaries have quantiles; prometheus-client knows
 neither, so both have a small collector of their own here. A summary's quantiles are exact over the
@@ -15,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable
 from enum import Enum
 
@@ -112,7 +113,7 @@ TABLE = (
         "deprovisioning_eligible_machines",
         Kind.GAUGE,
         ("deprovisioner",),
-        "Machines that may go now.",
+        "Machines that the method would let go when it last looked; it looks between commands.",
     ),
     Row(
         "cloudprovider_duration_seconds",
@@ -144,7 +145,6 @@ class Metrics:
         """Start at zero."""
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._clock = clock
-        self._eligible: set[str] = set()
         self._registry = CollectorRegistry()
         self._families = {row.name: self._family(NAMESPACE, row) for row in TABLE}
         self._families |= {
@@ -169,17 +169,11 @@ class Metrics:
             if outcome.problem is None:
                 for fact in outcome.effect.facts:
                     self.fact(fact)
+        for fact in record.step.facts:
+            self.fact(fact)
         if record.reconciler == WHOLE_LOOK and not record.crash:
-            self._pass(record, took_s)
-
-    def _pass(self, record: Record, took_s: float) -> None:
-        """A look at the whole cluster: how long, and how many machines may go now."""
-        self.take("deprovisioning_evaluation_duration_seconds", {"method": EVERY_METHOD}, took_s)
-        may_go = Counter(str(v.method) for v in record.step.verdicts if not v.is_refusal)
-        self._eligible |= may_go.keys()
-        for method in sorted(self._eligible):
-            labels = {"deprovisioner": method}
-            self.take("deprovisioning_eligible_machines", labels, may_go[method])
+            took = {"method": EVERY_METHOD}
+            self.take("deprovisioning_evaluation_duration_seconds", took, took_s)
 
     def fact(self, fact: Fact) -> None:
         """Count one fact; a name that the table does not have is passed over (a test looks)."""

@@ -20,7 +20,7 @@ import msgspec
 from unmoor.lifecycle.effects import AnyEffect, Fact, Patch, Publish, cordon, retire, say, uncordon
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
-from unmoor.model.disruption import DisruptedNode, Disruption, DisruptionPhase
+from unmoor.model.disruption import UNCORDONED, DisruptedNode, Disruption, DisruptionPhase
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
@@ -28,9 +28,6 @@ from unmoor.model.snapshot import View
 from unmoor.policy import methods, settling
 from unmoor.policy.settling import Unsettled
 from unmoor.policy.verdict import Reason, Verdict
-
-UNCORDONED = "a person uncordoned it"
-"""In ``status.leftOut``: such a node is not proposed again for a while."""
 
 
 class Memory(msgspec.Struct, frozen=True):

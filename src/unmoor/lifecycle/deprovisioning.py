@@ -14,11 +14,11 @@ import msgspec
 
 from unmoor.lifecycle import command as running
 from unmoor.lifecycle import ledger
-from unmoor.lifecycle.command import UNCORDONED, Memory
+from unmoor.lifecycle.command import Memory
 from unmoor.lifecycle.effects import Create, Fact, Publish, say
 from unmoor.lifecycle.step import Step, join
 from unmoor.model.base import Ref
-from unmoor.model.disruption import DisruptionPhase, DisruptionSpec
+from unmoor.model.disruption import DisruptionSpec
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
@@ -28,8 +28,6 @@ from unmoor.policy.command import Command, Proposal
 TOLD_MAX = 100
 """So many refusals become events in one pass; the rest wait for the next."""
 HASH_CHARS = 10
-NAMED_NODES_MAX = 2
-"""So many nodes are named in a command's summary; the rest are counted."""
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -45,36 +43,19 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
 
 def _look(view: View, moment: Moment) -> Step[Memory]:
     proposal = methods.propose(view, moment)
-    command = _respecting_people(view, proposal, moment)
+    command, cadence = proposal.command, view.settings.cadence
     told = _told(view, proposal)
-    if command is None:
-        return Step(
-            effects=told,
-            verdicts=proposal.verdicts,
-            wake_at=moment.after(view.settings.cadence.deprovisioning_poll_s),
-        )
     return Step(
-        effects=(_create(view, command), *told),
+        effects=told if command is None else (_create(view, command), *told),
         verdicts=proposal.verdicts,
-        wake_at=moment.after(view.settings.cadence.deprovisioning_again_s),
+        wake_at=moment.after(
+            cadence.deprovisioning_poll_s if command is None else cadence.deprovisioning_again_s
+        ),
+        facts=tuple(
+            Fact("deprovisioning_eligible_machines", {"deprovisioner": str(method)}, count)
+            for method, count in proposal.eligible.items()
+        ),
     )
-
-
-def _respecting_people(view: View, proposal: Proposal, moment: Moment) -> Command | None:
-    """Leave out nodes that a person has just taken back from an earlier command."""
-    if proposal.command is None:
-        return None
-    respect_s = view.settings.cadence.uncordon_respect_s
-    taken = {
-        identity.uid
-        for one in view.all(DISRUPTIONS).values()
-        if one.phase is DisruptionPhase.CANCELLED
-        and moment.since_s(one.status.finished_at) < respect_s
-        for identity in one.spec.nodes
-        if one.status.left_out.get(identity.name) == UNCORDONED
-    }
-    nodes = tuple(node for node in proposal.command.nodes if node.uid not in taken)
-    return msgspec.structs.replace(proposal.command, nodes=nodes) if nodes else None
 
 
 def _told(view: View, proposal: Proposal) -> tuple[Publish, ...]:
@@ -88,7 +69,7 @@ def _create(view: View, command: Command) -> Create:
     spec = DisruptionSpec(
         method=command.method,
         reason=command.reason,
-        summary=summary_of(tuple(node.name for node in command.nodes)),
+        summary=command.summary,
         nodes=command.nodes,
         moved=command.moved,
     )
@@ -105,13 +86,6 @@ def _create(view: View, command: Command) -> Create:
         why=command.reason,
         facts=(Fact("deprovisioning_actions_performed", labels),),
     )
-
-
-def summary_of(nodes: tuple[str, ...]) -> str:
-    """Name the nodes as a table cell: ``kubectl`` shows only the first item of a list."""
-    more = len(nodes) - NAMED_NODES_MAX
-    named = ", ".join(nodes[:NAMED_NODES_MAX])
-    return f"{named} and {more} more" if more > 0 else named
 
 
 def name_of(view: View, command: Command) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.lifecycle.command import UNCORDONED
 from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, uncordon
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
@@ -54,7 +53,7 @@ def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
     if command is not None:
         if is_running(command):
             return Step()
-        was_taken_back = command.status.left_out.get(node.name) == UNCORDONED
+        was_taken_back = node.uid in command.taken_back
         why = f"{command.name} is {'being deleted' if command.is_deleting else command.phase}"
         return _roll_back(node, why, was_taken_back=was_taken_back)
     ref = Ref("Disruption", node.disruption)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from unmoor.lifecycle.effects import AnyEffect
+from unmoor.lifecycle.effects import AnyEffect, Fact
 from unmoor.model.moment import earliest
 from unmoor.policy.verdict import Verdict
 
@@ -22,13 +22,15 @@ class Step(msgspec.Struct, Generic[M], frozen=True):
     """What to do, what to remember, what to say, and when to look again.
 
     ``memory`` is typed per reconciler, small, and droppable: losing it may cost time, never
-    correctness. ``wake_at`` is a monotonic time; None waits for the next change.
+    correctness. ``wake_at`` is a monotonic time; None waits for the next change. ``facts`` are what
+    this look has counted, whatever becomes of the effects.
     """
 
     effects: tuple[AnyEffect, ...] = ()
     memory: M | None = None
     verdicts: tuple[Verdict, ...] = ()
     wake_at: float | None = None
+    facts: tuple[Fact, ...] = ()
 
     def __post_init__(self) -> None:
         """Hold the limit."""
@@ -43,4 +45,5 @@ def join(first: Step[M], second: Step[M]) -> Step[M]:
         memory=second.memory if second.memory is not None else first.memory,
         verdicts=first.verdicts + second.verdicts,
         wake_at=earliest(first.wake_at, second.wake_at),
+        facts=first.facts + second.facts,
     )

@@ -14,6 +14,9 @@ from msgspec import field
 
 from unmoor.model.base import Object, Struct
 
+UNCORDONED = "a person uncordoned it"
+"""In ``status.leftOut``: a person took the node back."""
+
 
 class DisruptionPhase(StrEnum):
     """How far a command has come. The last two are final."""
@@ -91,3 +94,9 @@ class Disruption(Object):
     def nodes(self) -> tuple[DisruptedNode, ...]:
         """The nodes it still acts on."""
         return tuple(n for n in self.spec.nodes if n.name not in self.status.left_out)
+
+    @property
+    def taken_back(self) -> tuple[str, ...]:
+        """Uids of the nodes that a person took back; they are left alone for a while."""
+        left_out = self.status.left_out
+        return tuple(n.uid for n in self.spec.nodes if left_out.get(n.name) == UNCORDONED)

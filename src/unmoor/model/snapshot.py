@@ -63,6 +63,7 @@ INDEXES: tuple[Index, ...] = (
     Index("machines_by_provider_id", "Machine", lambda machine: _given(machine.provider_id)),
     Index("machines_by_provisioner", "Machine", lambda machine: _given(machine.provisioner_name)),
     Index("budgets_by_namespace", "PodDisruptionBudget", lambda budget: [budget.namespace]),
+    Index("disruptions_by_taken_node", "Disruption", lambda disruption: disruption.taken_back),
     Index("attachments_by_node", "VolumeAttachment", lambda a: _given(a.spec.node_name)),
 )
 _INDEXES_OF: dict[str, tuple[Index, ...]] = {
@@ -161,6 +162,10 @@ class View:
     def nodes_in(self, disruption: str) -> tuple[Node, ...]:
         """The nodes that carry a disruption's name."""
         return self._by("nodes_by_disruption", "Node", disruption)
+
+    def disruptions_without(self, node_uid: str) -> tuple[Disruption, ...]:
+        """The disruptions that a person took a node back from."""
+        return self._by("disruptions_by_taken_node", "Disruption", node_uid)
 
     def machines_of(self, provider_id: str) -> tuple[Machine, ...]:
         """The machines of one cloud machine: one, normally."""

@@ -1,18 +1,29 @@
 """What a method proposes: a command, or why not, node by node.
 
+One command at a time: a node that could go as well, but is not in it, waits for the next one and
+says so.
+
 Must not: know any method.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from unmoor.model.disruption import DisruptedNode, MovedOwner
+from unmoor.model.kinds import ref_of
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
-from unmoor.policy.verdict import Method, Verdict
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+NODES_MAX = 1_000
+"""So many nodes go in one command; the rest in the next. One object must name them all."""
+NAMED_NODES_MAX = 2
+"""So many nodes are named in a command's summary; the rest are counted."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -34,6 +45,25 @@ class Candidate(msgspec.Struct, frozen=True):
         )
 
 
+class Judged(msgspec.Struct, frozen=True):
+    """One method's look at one node. ``candidate`` None: the verdict says why it stays."""
+
+    verdict: Verdict
+    candidate: Candidate | None = None
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One method's look at all nodes, in the order of their names."""
+
+    method: Method
+    judged: tuple[Judged, ...]
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The nodes that the method wants and nothing blocks."""
+        return tuple(one.candidate for one in self.judged if one.candidate is not None)
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes that go together. ``moved``: whose pods must be ready again afterwards (R3)."""
 
@@ -47,10 +77,64 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         """``<method>/delete``, as metrics and reasons have it (spec 3.0)."""
         return f"{self.method}/delete"
 
+    @property
+    def summary(self) -> str:
+        """Its nodes as a table cell: ``kubectl`` shows only the first item of a list."""
+        named = ", ".join(node.name for node in self.nodes[:NAMED_NODES_MAX])
+        more = len(self.nodes) - NAMED_NODES_MAX
+        return f"{named} and {more} more" if more > 0 else named
+
 
 class Proposal(msgspec.Struct, frozen=True):
-    """``command`` None: nothing to do. ``eligible``: how many nodes the method found (10.1)."""
+    """``command`` None: nothing to do.
+
+    ``eligible``: how many nodes each method that was asked has found (10.1).
+    """
 
     command: Command | None = None
     verdicts: tuple[Verdict, ...] = ()
-    eligible: int = 0
+    eligible: dict[Method, int] = {}
+
+
+def proposal(found: Found, chosen: Iterable[Candidate], reason: str) -> Proposal:
+    """Propose that ``chosen``, some of those that were found, go together."""
+    nodes = tuple(candidate.identity for candidate in chosen)[:NODES_MAX]
+    eligible = {found.method: len(found.candidates)}
+    if not nodes:
+        return Proposal(verdicts=tuple(one.verdict for one in found.judged), eligible=eligible)
+    command = Command(method=found.method, reason=reason, nodes=nodes)
+    going = {node.uid for node in nodes}
+    verdicts = (
+        one.verdict
+        if one.candidate is None or one.candidate.node.uid in going
+        else _waits(one.candidate, command)
+        for one in found.judged
+    )
+    return Proposal(command, tuple(verdicts), eligible)
+
+
+def refused(
+    candidate: Candidate, method: Method, reason: Reason, message: str, **evidence: float
+) -> Verdict:
+    """Say why a method does not want a node."""
+    return Verdict(
+        subject=ref_of(candidate.node),
+        method=method,
+        reason=reason,
+        message=message,
+        evidence={**evidence},
+    )
+
+
+def wanted(
+    candidate: Candidate, method: Method, reason: Reason, message: str, **evidence: float
+) -> Verdict:
+    """Say why a method wants a node to go."""
+    verdict = refused(candidate, method, reason, message, **evidence)
+    return msgspec.structs.replace(verdict, is_refusal=False)
+
+
+def _waits(candidate: Candidate, command: Command) -> Verdict:
+    name = candidate.node.name
+    message = f"node {name} waits until the command that takes {command.summary} is over"
+    return refused(candidate, command.method, Reason.NEXT_COMMAND, message)

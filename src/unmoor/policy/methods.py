@@ -9,7 +9,6 @@ Must not: contain a method.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
@@ -18,42 +17,35 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
-from unmoor.policy import emptiness, ownership
-from unmoor.policy.command import Candidate, Proposal
+from unmoor.policy import candidates, emptiness, ownership
+from unmoor.policy.candidates import Wants
+from unmoor.policy.command import Proposal
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 
-class Judge(Protocol):
-    """The look at one node: the candidate, or the first reason why it is none."""
-
-    def __call__(
-        self, view: View, node: Node, moment: Moment, *, running: str = ""
-    ) -> Candidate | Verdict:
-        """``running``: the command that already acts on the node."""
-        ...
-
-
 class Row(msgspec.Struct, frozen=True):
-    """A method. ``judge`` looks again at the nodes of a running command, on fresh state."""
+    """A method. ``wants`` looks again at the nodes of a running command, on fresh state."""
 
     method: Method
     propose: Callable[[View, Moment], Proposal]
-    judge: Judge
+    wants: Wants
 
 
-METHODS: tuple[Row, ...] = (Row(Method.EMPTINESS, emptiness.propose, emptiness.judge),)
+METHODS: tuple[Row, ...] = (Row(Method.EMPTINESS, emptiness.propose, emptiness.wants),)
 """In the brief's order. A new method is a module and a row here."""
 
 
 def propose(view: View, moment: Moment) -> Proposal:
     """Return the first command that a method has, with the verdicts of all that were asked."""
     verdicts: list[Verdict] = []
+    eligible: dict[Method, int] = {}
     for row in METHODS:
         proposal = row.propose(view, moment)
         verdicts += proposal.verdicts
+        eligible |= proposal.eligible
         if proposal.command is not None:
-            return Proposal(proposal.command, tuple(verdicts), proposal.eligible)
-    return Proposal(verdicts=tuple(verdicts))
+            return Proposal(proposal.command, tuple(verdicts), eligible)
+    return Proposal(verdicts=tuple(verdicts), eligible=eligible)
 
 
 def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) -> Verdict | None:
@@ -66,8 +58,8 @@ def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) 
             reason=Reason.NOT_CONFIGURED,
             message=f'nobody knows the method "{disruption.spec.method}"',
         )
-    judged = row.judge(view, node, moment, running=disruption.name)
-    return judged if isinstance(judged, Verdict) else None
+    judged = candidates.judge(view, node, row.method, row.wants, moment, running=disruption.name)
+    return judged.verdict if judged.candidate is None else None
 
 
 def still_ours(view: View, disruption: Disruption, node: Node) -> Verdict | None:

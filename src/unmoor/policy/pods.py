@@ -64,6 +64,11 @@ def counted(pods: Iterable[Pod], now: datetime, stuck_after_s: float) -> tuple[P
     return tuple(pod for pod in pods if standing_of(pod, now, stuck_after_s).counts)
 
 
+def blocking(pods: Iterable[Pod], now: datetime, stuck_after_s: float) -> tuple[Pod, ...]:
+    """Return the pods whose budget or annotation may hold back a voluntary method (spec 2.3)."""
+    return tuple(pod for pod in pods if standing_of(pod, now, stuck_after_s).may_block)
+
+
 def waited_for(pods: Iterable[Pod], now: datetime, stuck_after_s: float) -> tuple[Pod, ...]:
     """Return the pods that must be gone before a node is drained (001:28)."""
     return tuple(pod for pod in pods if standing_of(pod, now, stuck_after_s).is_waited_for)

@@ -49,6 +49,9 @@ class Reason(StrEnum):
     PROVISIONER_INVALID = "provisioner-invalid"
     """Field, value and remedy."""
     NOMINATED = "nominated"
+    TAKEN_BACK = "taken-back"
+    DO_NOT_EVICT = "do-not-evict"
+    NEXT_COMMAND = "next-command"
     # Emptiness (001:53).
     NOT_CONFIGURED = "not-configured"
     NOT_EMPTY = "not-empty"
