@@ -29,6 +29,12 @@ from unmoor.policy import methods, settling
 from unmoor.policy.settling import Unsettled
 from unmoor.policy.verdict import Reason, Verdict
 
+NODES_AT_ONCE_MAX = 1_000
+"""So many nodes are written to in one step; the rest in the next, for each write wakes us again.
+
+A command of ours names no more, but a person may have written one.
+"""
+
 
 class Memory(msgspec.Struct, frozen=True):
     """Droppable: when all nodes of which command were first seen cordoned."""
@@ -206,7 +212,7 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
     phase = phase_of(view, command, known, moment)
     match phase:
         case Marking(nodes):
-            return Step(effects=tuple(_mark(node, command) for node in nodes))
+            return Step(effects=tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Confirming(since, until):
             return Step(
                 memory=Memory(command.name, since),
@@ -214,7 +220,7 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
                 wake_at=until,
             )
         case LettingGo(nodes):
-            return Step(effects=tuple(_let_go(node, command) for node in nodes))
+            return Step(effects=tuple(_let_go(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Deciding() | Emptied() | Gone() | Ended():
             return _turn(command, phase, moment)
         case Uncordoned() | LeavingOut() | Over():
@@ -335,7 +341,7 @@ def _delete(
     """001: delete the nodes and wait for the termination controller."""
     by_name = {one.name: one for one in command.spec.nodes}
     effects: list[AnyEffect] = []
-    for node in new:
+    for node in new[:NODES_AT_ONCE_MAX]:
         effects.append(_deletion(node, view.identity.cluster, command))
         effects += _told(node, by_name[node.name], command)
     verdict = _running(command, f"{len(left)} nodes are still there: {left[0].name}")

@@ -35,6 +35,9 @@ from unmoor.model.snapshot import View
 from unmoor.policy.ownership import is_our_machine, is_our_scheme, is_ours
 from unmoor.policy.verdict import Method, Reason, Verdict
 
+SUSPECTS_MAX = 1_000
+"""So many machines, and so many instances, are dealt with in one step; the rest in the next."""
+
 
 class Memory(msgspec.Struct, frozen=True):
     """Droppable: how many lists were asked for, and when the last one was."""
@@ -59,13 +62,17 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     listed = view.answer(Asked.INSTANCES, view.identity.cluster)
     verdicts: list[Verdict] = []
     if listed is not None and listed.result is not None:
-        for step in (
-            *_machines_without_instance(view, listed, moment),
-            *_instances_without_machine(view, listed, moment),
+        for suspects in (
+            _machines_without_instance(view, listed, moment),
+            _instances_without_machine(view, listed, moment),
         ):
-            effects += step.effects
-            verdicts += step.verdicts
-            due = earliest(due, step.wake_at) or due
+            now = _first(suspects)
+            for step in now:
+                effects += step.effects
+                verdicts += step.verdicts
+                due = earliest(due, step.wake_at) or due
+            if len(now) < len(suspects):
+                due = moment.mono
     return Step(tuple(effects), known, tuple(verdicts), due)
 
 
@@ -76,6 +83,12 @@ def _due(view: View, memory: Memory) -> float:
     cadence = view.settings.cadence
     is_start = memory.rounds < view.settings.instance_gc_start_rounds
     return memory.asked_at + (cadence.instance_gc_start_s if is_start else cadence.instance_gc_s)
+
+
+def _first(suspects: list[Step[Memory]]) -> list[Step[Memory]]:
+    """Leave out what would be too much for one step."""
+    acting = [number for number, step in enumerate(suspects) if step.effects]
+    return suspects if len(acting) <= SUSPECTS_MAX else suspects[: acting[SUSPECTS_MAX]]
 
 
 Listed = Answer[tuple[CloudInstance, ...]]

@@ -25,6 +25,8 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 
 DELETED_MAX = 100
 """So many finished commands are deleted in one step; the rest in the next."""
+MARKS_MAX = 1_000
+"""So many marks are looked into, or taken back, in one step; the rest in the next."""
 
 
 def tidy(view: View, moment: Moment) -> Step[Any]:
@@ -33,6 +35,8 @@ def tidy(view: View, moment: Moment) -> Step[Any]:
     verdicts: list[Verdict] = []
     for node in _marked(view):
         step = _of_mark(view, node, moment)
+        if len(effects) + len(step.effects) > MARKS_MAX:
+            break  # each of these changes a node or asks a question: either wakes us again
         effects += step.effects
         verdicts += step.verdicts
     effects += [Delete(ref=ref_of(old), why="the ledger is full") for old in beyond(view)]
