@@ -197,6 +197,21 @@ class BudgetNotRead(Meddling):
         return Hasty(api)
 
 
+class MethodRenamed(Meddling):
+    """Commands are begun under a name that no checker knows."""
+
+    def api(self, api: Api) -> Api:
+        class Renaming(ApiWrapper):
+            async def create(
+                self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
+            ) -> JSON:
+                if ref.kind == "Disruption":
+                    body = {**body, "spec": {**body["spec"], "method": "magic"}}
+                return await super().create(ref, body, subresource=subresource, dry_run=dry_run)
+
+        return Renaming(api)
+
+
 class FinalizerRemovedFirst(RowBug):
     """The node is let go, and then the machine is to be told: nobody will."""
 

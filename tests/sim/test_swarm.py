@@ -9,9 +9,11 @@ import sys
 import pytest
 
 from tests.sim import sabotage
+from unmoor.policy.methods import METHODS
+from unmoor.sim import methods
+from unmoor.sim.acts import ACTS
 from unmoor.sim.draws import API_FAULTS, CLOUD_FAULTS, FAULTS_LEAST, HABITS, MISCHIEF, draw
 from unmoor.sim.mischief import HAPPENS
-from unmoor.sim.people import ACTS
 
 SEEDS = range(1, 21)
 SEED_COMPARED = 7
@@ -76,6 +78,33 @@ def test_every_fault_and_every_habit_is_drawn_by_some_seed() -> None:
 def test_all_that_can_be_drawn_can_be_done() -> None:
     assert set(ACTS) == set(HABITS)
     assert set(HAPPENS) == set(MISCHIEF)
+
+
+def test_the_checkers_know_every_method() -> None:
+    rows = [row.method for row in METHODS]
+
+    assert sorted(methods.METHODS) == sorted(rows), "each method has a row in sim/methods.py"
+
+
+@pytest.mark.parametrize("method", [row.method for row in METHODS])
+def test_every_method_is_drawn_and_acts(method: str) -> None:
+    asks = methods.METHODS[method].asks
+    drawn = [
+        seed
+        for seed in SEEDS
+        if any(asks(body) for _, body in draw(seed, sorted(sabotage.SHAPES)).provisioners)
+    ]
+
+    assert drawn, f"sim/draws.py draws no Provisioner whose nodes go by {method}"
+    played = (sabotage.play(seed, hours=1.0) for seed in drawn)
+    assert any(method in result.methods for result in played), f"no node goes by {method}"
+
+
+def test_a_method_that_nobody_knows_is_a_breach() -> None:
+    result = sabotage.play(1, 1.0, sabotage.MethodRenamed())
+
+    assert result.rule == "a-command-is-asked-for"
+    assert "sim/methods.py" in result.summary
 
 
 def test_a_broken_rule_tells_its_story() -> None:

@@ -20,6 +20,7 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
+from unmoor.sim import methods
 from unmoor.sim import truth as true
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.truth import Truth
@@ -261,7 +262,7 @@ def _cordon_of_a_person_stays(self: Checkers, act: Act, entry: Entry) -> Iterato
 
 
 def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """Unmoor deletes a node with its machine, or for a command, and then only an empty one."""
+    """Unmoor deletes a node with its machine, or for a command, whose method may want it empty."""
     del act
     old = entry.old
     if old is None or true.is_deleting(old) or not _is_gone(entry):
@@ -272,13 +273,19 @@ def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[
     instance = self.truth.instance_of(old["spec"].get("providerID", ""))
     if instance is None or true.is_going(instance):
         return
-    commands = [one for one in self.truth.all("Disruption") if true.is_active(one)]
-    named = [node["uid"] for one in commands for node in one["spec"].get("nodes") or ()]
-    if true.uid(old) not in named:
+    active = [one for one in self.truth.all("Disruption") if true.is_active(one)]
+    asking = [one for one in active if true.uid(old) in _uids_of(one)]
+    if not asking:
         yield "nobody has asked for the node's deletion"
+    if any(methods.takes_pods(one) for one in asking):
+        return
     for pod in self.truth.pods_on(true.name(old)):
         if true.is_workload(pod) and not self.is_stuck(pod) and not self.is_unseen(pod):
             yield f"it is not empty: pod {pod['metadata']['namespace']}/{true.name(pod)}"
+
+
+def _uids_of(command: JSON) -> list[str]:
+    return [str(node["uid"]) for node in command["spec"].get("nodes") or ()]
 
 
 def _is_gone(entry: Entry) -> bool:
@@ -305,22 +312,32 @@ def _machine_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterat
 
 
 def _one_command(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """One voluntary command at a time, and only where a Provisioner asks for it (R6)."""
+    """One voluntary command at a time."""
     del act
     if entry.type != "ADDED":
         return
     for other in self.truth.all("Disruption"):
         if true.uid(other) != true.uid(entry.obj) and true.is_active(other):
             yield f"{true.name(other)} is not over yet"
+
+
+def _asked_for(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """A command takes only nodes whose Provisioner lets them go by its method (R6)."""
+    del act
+    if entry.type != "ADDED":
+        return
+    method = methods.method_of(entry.obj)
+    row = methods.METHODS.get(method)
+    if row is None:
+        yield f'when a node may go by "{method}" is not known: give it a row in sim/methods.py'
+        return
     for named in entry.obj["spec"].get("nodes") or ():
         node = self.truth.get("Node", named["name"])
         if node is None or true.uid(node) != named["uid"]:
             continue
-        owner = (node["metadata"].get("labels") or {}).get(names.PROVISIONER_NAME, "")
-        provisioner = self.truth.get("Provisioner", owner)
-        spec = provisioner["spec"] if provisioner is not None else {}
-        if spec.get("ttlSecondsAfterEmpty") is None:
-            yield f"no Provisioner lets node {named['name']} go when it is empty"
+        provisioner = self.truth.provisioner_of(node)
+        if provisioner is None or not row.asks(provisioner):
+            yield f"no Provisioner lets node {named['name']} go by {method}"
 
 
 _RULES_OF: dict[str, tuple[tuple[str, Rule], ...]] = {
@@ -338,6 +355,9 @@ _RULES_OF: dict[str, tuple[tuple[str, Rule], ...]] = {
         ("the-finalizer-holds", _finalizer_stays),
         ("a-machine-goes-for-a-reason", _machine_goes_for_a_reason),
     ),
-    "Disruption": (("one-command-at-a-time", _one_command),),
+    "Disruption": (
+        ("one-command-at-a-time", _one_command),
+        ("a-command-is-asked-for", _asked_for),
+    ),
 }
 """Besides these, "nothing-that-is-not-ours" is asked of every write."""

@@ -71,19 +71,12 @@ RATES: dict[str, tuple[Ratio, ...]] = {
 USUAL_RATES: tuple[Ratio, ...] = ((1, 100), (1, 30), (1, 8), (1, 4))
 
 
-class Provisioner(msgspec.Struct, frozen=True):
-    """One of ours. ``ttl_s`` None: emptiness makes none of its nodes go."""
-
-    name: str
-    ttl_s: int | None
-
-
 class Draw(msgspec.Struct, frozen=True, kw_only=True):
     """One world before it begins."""
 
     seed: int
     types: tuple[str, ...]
-    provisioners: tuple[Provisioner, ...]
+    provisioners: tuple[Manifest, ...]
     machines: tuple[tuple[str, str], ...]
     """(name, Provisioner) of each machine of ours."""
     foreign: int
@@ -102,13 +95,8 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self) -> Iterator[str]:
         """What was drawn, for people."""
-        ttls = ", ".join(
-            f"{one.name} (empty nodes go after {one.ttl_s} s)"
-            if one.ttl_s is not None
-            else f"{one.name} (empty nodes stay)"
-            for one in self.provisioners
-        )
-        yield f"seed {self.seed}: {len(self.machines)} machines of {ttls}"
+        having = ", ".join(f"{ref.name} ({_terms_of(body)})" for ref, body in self.provisioners)
+        yield f"seed {self.seed}: {len(self.machines)} machines of {having}"
         yield f"  {self.foreign} nodes of others; types {', '.join(self.types)}"
         yield f"  workloads: {', '.join(str(ref) for ref, _ in self.apps)}"
         budgets = ", ".join(f"{ref.name} {_rule_of(body)}" for ref, body in self.budgets)
@@ -123,13 +111,20 @@ def _rule_of(body: JSON) -> str:
     return " ".join(f"{k}={v}" for k, v in body["spec"].items() if k != "selector")
 
 
+def _terms_of(body: JSON) -> str:
+    """By what the nodes of a Provisioner go."""
+    terms = {**body["spec"], **body["metadata"].get("annotations", {})}
+    terms.pop("providerRef")
+    return " ".join(f"{k}={v}" for k, v in terms.items()) or "its nodes stay"
+
+
 def draw(seed: int, shapes: Sequence[str]) -> Draw:
     """Draw a world; ``shapes`` are the instance types to choose from."""
     dice = Random(f"swarm/{seed}")
     types = tuple(sorted(dice.sample(sorted(shapes), min(2, len(shapes)))))
     provisioners = _provisioners(dice)
     machines = tuple(
-        (f"m{index}", dice.choice(provisioners).name) for index in range(dice.randint(5, 9))
+        (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
     apps = tuple(_apps(dice))
     budgets = tuple(_budgets(dice, apps))
@@ -158,10 +153,11 @@ def _rate(dice: Random, name: str) -> Ratio:
     return dice.choice(RATES.get(name, USUAL_RATES))
 
 
-def _provisioners(dice: Random) -> tuple[Provisioner, ...]:
+def _provisioners(dice: Random) -> tuple[Manifest, ...]:
     """One of the two lets its empty nodes go, often both, seldom none."""
     ttls = dice.choice(((30, None), (60, None), (300, None), (30, 120), (0, 300), (None, None)))
-    return (Provisioner("red", ttls[0]), Provisioner("blue", ttls[1]))
+    specs: list[JSON] = [{} if ttl_s is None else {"ttlSecondsAfterEmpty": ttl_s} for ttl_s in ttls]
+    return (manifests.provisioner("red", **specs[0]), manifests.provisioner("blue", **specs[1]))
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:

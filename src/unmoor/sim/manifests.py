@@ -29,9 +29,10 @@ def make(
     return resource.ref(name, namespace), body
 
 
-def provisioner(name: str, **spec: Any) -> Manifest:
+def provisioner(name: str, *, annotations: dict[str, str] | None = None, **spec: Any) -> Manifest:
     """A Provisioner; ``spec`` in the API's own words."""
-    return make(kinds.PROVISIONERS, name, {"providerRef": {"name": "default"}, **spec})
+    body = {"providerRef": {"name": "default"}, **spec}
+    return make(kinds.PROVISIONERS, name, body, annotations=annotations)
 
 
 def machine(name: str, provisioner: str, *, cluster: str, types: tuple[str, ...]) -> Manifest:

@@ -9,16 +9,13 @@ Must not: import policy or lifecycle, or write anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.cluster import SIMULATED_SCHEME
 from unmoor.sim import truth as true
+from unmoor.sim.methods import METHODS
 from unmoor.sim.truth import Truth
-
-EMPTY_PATIENCE_S = 120.0
-"""An empty node is gone this long after its TTL."""
 
 Unsettled = tuple[str, Ref]
 Rule = Callable[[Truth], Iterator[Unsettled]]
@@ -107,38 +104,21 @@ def _commands_are_over(truth: Truth) -> Iterator[Unsettled]:
             yield f"disruption {true.name(command)} is still {phase}", _ref(command)
 
 
-def _empty_nodes_are_gone(truth: Truth) -> Iterator[Unsettled]:
+def _nodes_have_gone_in_time(truth: Truth) -> Iterator[Unsettled]:
     """Where their Provisioner says so, and nobody has asked for them to stay."""
     for node in truth.all("Node"):
-        labels = node["metadata"].get("labels") or {}
-        provisioner = truth.get("Provisioner", labels.get(names.PROVISIONER_NAME, ""))
-        ttl_s = provisioner["spec"].get("ttlSecondsAfterEmpty") if provisioner else None
-        if ttl_s is None or not truth.is_ours(node) or true.is_deleting(node):
+        provisioner = truth.provisioner_of(node)
+        if provisioner is None or not truth.is_ours(node) or true.is_deleting(node):
             continue
-        if labels.get(names.INITIALIZED) != "true" or not truth.machines_of(
-            node["spec"].get("providerID", "")
-        ):
+        is_up = (node["metadata"].get("labels") or {}).get(names.INITIALIZED) == "true"
+        if not is_up or not truth.machines_of(node["spec"].get("providerID", "")):
             continue
         if names.DO_NOT_DISRUPT in true.marks_of(node):
             continue
-        if any(_counts(truth, pod) for pod in truth.pods_on(true.name(node))):
-            continue
-        if _empty_for_s(truth, node) > ttl_s + EMPTY_PATIENCE_S:
-            yield f"node {true.name(node)} is empty for longer than {ttl_s} s", _ref(node)
-
-
-def _counts(truth: Truth, pod: JSON) -> bool:
-    if not true.is_workload(pod):
-        return False
-    if not true.is_deleting(pod):
-        return True
-    return truth.now() < true.deleted_at(pod) + timedelta(seconds=60)
-
-
-def _empty_for_s(truth: Truth, node: JSON) -> float:
-    """Since a pod of it last came or went, or since it is there."""
-    there_s = (truth.now() - true.created_at(node)).total_seconds()
-    return min(there_s, truth.time_s() - truth.occupied_at.get(true.name(node), 0.0))
+        for method, row in METHODS.items():
+            late = row.overdue(truth, node, provisioner) if row.asks(provisioner) else ""
+            if late:
+                yield f"node {true.name(node)} should have gone by {method}: {late}", _ref(node)
 
 
 def _pods_that_left_are_evicted(truth: Truth) -> Iterator[Unsettled]:
@@ -158,6 +138,6 @@ RULES: dict[str, Rule] = {
     "machines-come-up-or-go": _machines_are_up_or_gone,
     "nothing-of-ours-is-left": _nothing_of_ours_is_left,
     "commands-end": _commands_are_over,
-    "empty-nodes-go": _empty_nodes_are_gone,
+    "nodes-go-in-time": _nodes_have_gone_in_time,
     "no-pod-is-forgotten": _pods_that_left_are_evicted,
 }

@@ -60,6 +60,8 @@ class SeedResult(msgspec.Struct, frozen=True):
     story: str = ""
     rule: str = ""
     writes: int = 0
+    methods: tuple[str, ...] = ()
+    """Those that have begun a command."""
 
 
 def run_seed(
@@ -123,7 +125,7 @@ class _Run:
             manifests.make(kinds.NAMESPACES, NAMESPACE),
             manifests.make(kinds.NAMESPACES, APPS),
             manifests.settings(SETTINGS_NAME, NAMESPACE, drawn.settings),
-            *(people.provisioner(one.name) for one in drawn.provisioners),
+            *drawn.provisioners,
             *(
                 manifests.machine(name, owner, cluster=CLUSTER, types=drawn.types)
                 for name, owner in drawn.machines
@@ -227,9 +229,11 @@ class _Run:
         faults = self._crew.weather()
         told = ", ".join(f"{what} {n}" for what, n in sorted(faults.items())) or "none"
         writes = self._witness.writes
+        begun = sorted(self._truth.commands.items())
+        commands = ", ".join(f"{n} commands by {method}" for method, n in begun) or "no commands"
         went = (
             f"{writes['eviction Pod']} evictions, {writes['delete Node']} nodes deleted, "
-            f"{writes['create Disruption']} commands, {writes['create Instance']} launches"
+            f"{commands}, {writes['create Instance']} launches"
         )
         total = sum(n for what, n in writes.items() if not what.endswith((" Lease", " Event")))
         verdict = "ok" if breach is None else f"FAILED {breach}"
@@ -245,6 +249,7 @@ class _Run:
             story="" if breach is None else self._story(breach),
             rule="" if breach is None else breach.rule,
             writes=total,
+            methods=tuple(method for method, _ in begun),
         )
 
     def _story(self, breach: Breach) -> str:

@@ -43,6 +43,8 @@ class Truth:
         """Who set the cordon that a node has now, by uid."""
         self.occupied_at: dict[str, float] = {}
         """When a pod on each node (name) last came, changed or went."""
+        self.commands: Counter[str] = Counter()
+        """How many commands each method has begun."""
         self.going: set[str] = set()
         """Names of nodes of ours that were ever deleted; names of machines do not come twice."""
 
@@ -73,6 +75,11 @@ class Truth:
             for one in self.all("Machine")
             if (one.get("status") or {}).get("providerID") == provider_id
         ]
+
+    def provisioner_of(self, node: JSON) -> JSON | None:
+        """The Provisioner that a node names."""
+        labels = node["metadata"].get("labels") or {}
+        return self.get("Provisioner", labels.get(names.PROVISIONER_NAME, ""))
 
     def instance_of(self, provider_id: str) -> JSON | None:
         """The instance behind a provider id."""
@@ -107,6 +114,8 @@ class Truth:
             number = marks_of(entry.obj).get(names.LAUNCH_ATTEMPT)
             if number:
                 self.attempts.add(f"{uid(entry.obj)}-{number}")
+        elif kind == "Disruption" and entry.type == "ADDED":
+            self.commands[entry.obj["spec"].get("method", "")] += 1
 
     def _note_pod(self, entry: Entry) -> None:
         pod = entry.obj
