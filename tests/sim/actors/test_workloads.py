@@ -43,7 +43,10 @@ async def test_a_deployment_comes_up_and_says_so() -> None:
         await cluster.until(lambda: len(cluster.running("web")) == 3)
         await cluster.wait(1)
 
-        assert cluster.status(DEPLOYMENTS, "web") == {
+        found = cluster.status(DEPLOYMENTS, "web")
+        (available,) = found.pop("conditions")
+        assert (available["type"], available["status"]) == ("Available", "True")
+        assert found == {
             "replicas": 3,
             "updatedReplicas": 3,
             "readyReplicas": 3,

@@ -16,7 +16,7 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import JSON
 from unmoor.model.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, rfc3339
 from unmoor.model.pod import Pod
 from unmoor.model.workload import Deployment, ReplicaSet
 from unmoor.sim.actors.actor import Key, Stage
@@ -24,6 +24,8 @@ from unmoor.sim.actors.owners import OwnerActor, numbered, reference, with_label
 
 TEMPLATE_HASH = "pod-template-hash"
 HASH_CHARS = 10
+REVISION = "deployment.kubernetes.io/revision"
+"""Which template of its Deployment a ReplicaSet has, counted in the order of their use."""
 
 
 class ReplicaSets(OwnerActor):
@@ -87,6 +89,7 @@ class Deployments(OwnerActor):
         """Start having said nothing."""
         super().__init__(stage)
         self._said: dict[str, JSON] = {}
+        self._available: dict[str, tuple[bool, str]] = {}
 
     def look(self, kind: str, old: Any | None, new: Any | None) -> None:
         """A ReplicaSet concerns its Deployment."""
@@ -98,7 +101,6 @@ class Deployments(OwnerActor):
 
     async def play(self, key: Key, moment: Moment) -> float | None:
         """Bring the ReplicaSets of one Deployment to their sizes, then say how it stands."""
-        del moment
         owner = self.store.get(DEPLOYMENTS, key[1], key[0])
         if owner is None or owner.is_deleting:
             return None
@@ -109,16 +111,22 @@ class Deployments(OwnerActor):
         current = self.store.get(REPLICA_SETS, name, owner.namespace)
         if current is None and (current := await self._alike(owner, spec["template"])) is not None:
             name = current.name
+        newest = max((_revision(one) for one in self._sets(owner)), default=0)
         if current is None:
             body = _replica_set(owner, name, digest, spec)
+            body["metadata"]["annotations"] = {REVISION: str(newest + 1)}
             await self.stage.create(REPLICA_SETS.ref(name, owner.namespace), body)
+        elif _revision(current) < newest:  # An old template has come back.
+            annotations = {REVISION: str(newest + 1)}
+            body = {"metadata": {"annotations": annotations}, "spec": {"replicas": wanted}}
+            await self.stage.patch(current, body)
         elif current.spec.replicas != wanted:
             await self.stage.patch(current, {"spec": {"replicas": wanted}})
         elif current.status.ready_replicas >= wanted:
             for old in self._sets(owner):
                 if old.name != name and old.spec.replicas != 0:
                     await self.stage.patch(old, {"spec": {"replicas": 0}})
-        await self._report(owner, name)
+        await self._report(owner, name, moment)
         return None
 
     async def _alike(self, owner: Deployment, template: JSON) -> ReplicaSet | None:
@@ -137,7 +145,7 @@ class Deployments(OwnerActor):
                 found.append(one)
         return found
 
-    async def _report(self, owner: Deployment, name: str) -> None:
+    async def _report(self, owner: Deployment, name: str, moment: Moment) -> None:
         sets = self._sets(owner)
         ready = sum(one.status.ready_replicas for one in sets)
         updated = sum(one.status.replicas for one in sets if one.name == name)
@@ -148,10 +156,38 @@ class Deployments(OwnerActor):
             "availableReplicas": ready,
             "unavailableReplicas": max(_wanted(owner.spec.replicas) - ready, 0),
             "observedGeneration": owner.metadata.generation,
+            "conditions": self._conditions(owner, ready, moment),
         }
-        if self._said.get(owner.uid) != status:
-            await self.say(owner, status)
-            self._said[owner.uid] = status
+        revision = str(max((_revision(one) for one in sets), default=0))
+        said = {"metadata": {"annotations": {REVISION: revision}}, "status": status}
+        if self._said.get(owner.uid) != said:
+            await self.stage.patch(owner, said, subresource="status")
+            self._said[owner.uid] = said
+
+    def _conditions(self, owner: Deployment, ready: int, moment: Moment) -> list[JSON]:
+        """Whether enough pods are ready; when that was decided is remembered here."""
+        wanted = _wanted(owner.spec.replicas)
+        is_enough = ready >= wanted - wanted // 4
+        known = self._available.get(owner.uid)
+        if known is None or known[0] != is_enough:
+            known = self._available[owner.uid] = (is_enough, rfc3339(moment.wall))
+        words = ("True", "MinimumReplicasAvailable", "has")
+        if not is_enough:
+            words = ("False", "MinimumReplicasUnavailable", "does not have")
+        available = {
+            "type": "Available",
+            "status": words[0],
+            "reason": words[1],
+            "message": f"Deployment {words[2]} minimum availability.",
+            "lastUpdateTime": known[1],
+            "lastTransitionTime": known[1],
+        }
+        return [available]
+
+
+def _revision(one: ReplicaSet) -> int:
+    text = one.metadata.annotations.get(REVISION, "")
+    return int(text) if text.isdigit() else 0
 
 
 def _wanted(replicas: int | None) -> int:

@@ -59,17 +59,17 @@ class Jobs(OwnerActor):
         succeeded = max(len(self._succeeded.get(owner.uid, ())), owner.status.succeeded)
         failed = max(len(self._failed.get(owner.uid, ())), owner.status.failed)
         if succeeded >= completions:
-            await self._report(owner, succeeded, failed, _condition("Complete", moment))
+            await self._report(owner, succeeded, failed, moment, "Complete")
             return None
         if failed > spec.get("backoffLimit", BACK_OFF_LIMIT):
             for pod in self.pods_of(owner):
                 await self.stage.delete(pod)
-            await self._report(owner, succeeded, failed, _condition("Failed", moment))
+            await self._report(owner, succeeded, failed, moment, "Failed")
             return None
         wanted = min(owner.spec.parallelism or 1, completions - succeeded)
         for _ in range(wanted - len(self.pods_of(owner))):
             await self._add(owner, spec)
-        await self._report(owner, succeeded, failed)
+        await self._report(owner, succeeded, failed, moment)
         return None
 
     async def _add(self, owner: Job, spec: JSON) -> None:
@@ -79,20 +79,23 @@ class Jobs(OwnerActor):
         await self.make_pod(owner, name, spec["template"])
         self._next[owner.uid] += 1
 
-    async def _report(self, owner: Job, succeeded: int, failed: int, *conditions: JSON) -> None:
+    async def _report(
+        self, owner: Job, succeeded: int, failed: int, moment: Moment, end: str = ""
+    ) -> None:
         pods = self.pods_of(owner)
         status: JSON = {
-            "active": 0 if conditions else len(pods),
+            "active": 0 if end else len(pods),
             "ready": sum(pod.is_ready for pod in pods),
             "succeeded": succeeded,
             "failed": failed,
         }
-        if conditions:
-            status["conditions"] = list(conditions)
-        if self._said.get(owner.uid) != status:
-            await self.say(owner, status)
+        now = rfc3339(moment.wall)
+        before = self._said.get(owner.uid)
+        if end:
+            condition = {"type": end, "status": "True", "lastTransitionTime": now}
+            status["conditions"] = [condition]
+        if end == "Complete":
+            status["completionTime"] = now
+        if before != status:
+            await self.say(owner, status if before else {**status, "startTime": now})
             self._said[owner.uid] = status
-
-
-def _condition(kind: str, moment: Moment) -> JSON:
-    return {"type": kind, "status": "True", "lastTransitionTime": rfc3339(moment.wall)}

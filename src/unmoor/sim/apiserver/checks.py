@@ -209,8 +209,9 @@ def _workload(obj: JSON) -> Iterator[Cause]:
         yield status.required("spec.selector")
     template = spec.get("template") or {}
     labels = (template.get("metadata") or {}).get("labels") or {}
-    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
+    selector = spec.get("selector")
+    wanted = (selector or {}).get("matchLabels") or {}
+    if selector is None or any(labels.get(key) != value for key, value in wanted.items()):
         text = "`selector` does not match template `labels`"
         yield status.bad_value("spec.template.metadata.labels", labels, text)
     yield from _containers("spec.template.spec", template.get("spec") or {})

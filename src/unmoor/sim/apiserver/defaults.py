@@ -1,7 +1,7 @@
 """What the server fills in when an object is created, and what it takes out.
 
-Only what somebody here reads: the scheduler, the kubelet, a drain, a budget. The real server fills
-in much more; nothing of ours may depend on the rest.
+This is what depends on the rest of the cluster or happens once; ``filling`` has what is filled in
+at every write.
 
 Must not: refuse anything but what admission does (a priority class that does not exist).
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from unmoor.model.base import JSON
 from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.filling import pull_policy
 from unmoor.sim.apiserver.storage import Store, Table
 
 TERMINATION_GRACE_S = 30
@@ -70,9 +71,7 @@ def _container(container: JSON) -> JSON:
         requests = wanted.get("requests") or {}
         if any(name not in requests for name in limits):
             wanted = {**wanted, "requests": {**limits, **requests}}
-    image: str = container.get("image") or ""
-    tag = image.rpartition(":")[2]
-    pull = "Always" if tag in {image, "latest"} or "/" in tag else "IfNotPresent"
+    pull = pull_policy(container.get("image"))
     return {**_CONTAINER, "imagePullPolicy": pull, **container, "resources": wanted}
 
 

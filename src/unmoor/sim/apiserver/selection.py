@@ -11,7 +11,7 @@ from unmoor.model.base import JSON
 from unmoor.model.selector import LabelSelector, SelectorError, parse, parse_fields
 from unmoor.runtime.ports import Query
 from unmoor.sim.apiserver import status
-from unmoor.sim.apiserver.rules import Rules
+from unmoor.sim.apiserver.rules import META_FIELDS, NAMESPACED_FIELDS, Rules
 
 _NOTHING: dict[str, str] = {}
 
@@ -66,9 +66,16 @@ def _fields_of(rules: Rules, text: str) -> tuple[tuple[str, tuple[str, ...], str
     for one in requirements:
         where = rules.fields.get(one.path)
         if where is None:
-            raise status.bad_request(f"field label not supported: {one.path}")
+            raise status.bad_request(_unknown(rules, one.path))
         found.append((one.path, where, one.value, one.is_equal))
     return tuple(found)
+
+
+def _unknown(rules: Rules, path: str) -> str:
+    """Kinds without fields of their own are told so in other words (by the real server, too)."""
+    if rules.is_custom or rules.fields not in (META_FIELDS, NAMESPACED_FIELDS):
+        return f"field label not supported: {path}"
+    return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def _text_at(obj: JSON, where: tuple[str, ...]) -> str:

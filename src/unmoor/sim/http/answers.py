@@ -107,7 +107,9 @@ class Shaper:
         return {"type": "BOOKMARK", "object": shown}
 
     def _viewed(self, obj: JSON) -> JSON:
-        return events.shown(obj) if self._served.is_view else obj
+        if self._served.kind != "Event":
+            return obj
+        return events.shown(obj, is_view=self._served.is_view)
 
     def _table(self, objects: list[JSON], meta: JSON) -> JSON:
         form = self._form

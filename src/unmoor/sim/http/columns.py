@@ -107,6 +107,8 @@ def _node(obj: JSON, now: datetime) -> list[Any]:
         state += ",SchedulingDisabled"
     info = part(obj, "status", "nodeInfo")
     known = {name: info.get(name) or "<unknown>" for name in _NODE_INFO}
+    if info.get("architecture"):
+        known["kernelVersion"] += f" ({info['architecture']})"
     return [
         name_of(obj),
         state,

@@ -26,11 +26,25 @@ _NEW_OF_OLD = {
 _OLD_OF_NEW = {new: old for old, new in _NEW_OF_OLD.items()}
 
 
-def shown(obj: JSON) -> JSON:
-    """A stored event as ``events.k8s.io/v1`` has it."""
-    if obj.get("kind") != "Event":
-        return obj
-    return {**_renamed(obj.items(), _NEW_OF_OLD), "apiVersion": API_VERSION}
+_ALWAYS: JSON = {
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "source": {},
+    "eventTime": None,
+}
+"""What every event has on the wire, said or not."""
+_ALWAYS_OLD: JSON = {**_ALWAYS, "reportingComponent": "", "reportingInstance": ""}
+
+
+def shown(obj: JSON, *, is_view: bool) -> JSON:
+    """A stored event as it goes out; in ``events.k8s.io/v1`` if that ``is_view``."""
+    if not is_view:
+        return {**_ALWAYS_OLD, **obj}
+    found = {**_ALWAYS, **obj, "apiVersion": API_VERSION}
+    for name in ("reportingComponent", "reportingInstance"):
+        if not found.get(name):
+            found.pop(name, None)
+    return _renamed(found.items(), _NEW_OF_OLD)
 
 
 def stored(body: JSON) -> JSON:

@@ -13,7 +13,7 @@ from aiohttp import web
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import status
 from unmoor.sim.apiserver.server import Server
-from unmoor.sim.http import answers, bodies, refusals, reviews
+from unmoor.sim.http import answers, bodies, openapi, refusals, reviews
 from unmoor.sim.http.catalog import Catalog
 from unmoor.sim.http.discovery import Discovery
 from unmoor.sim.http.openapi import OpenApi
@@ -54,6 +54,8 @@ class Front:
         """One request, its path taken apart; raises ApiError for a refusal."""
         if parts == [""]:
             return self._read_only(request, {"paths": self._paths()})
+        if parts == ["openapi", "v2"]:
+            return self._old_schemas(request)
         if parts[:2] == _OPENAPI:
             return self._schemas(request, parts[2:])
         found = self._discovery.answer(parts, request.headers.get("Accept", ""))
@@ -67,6 +69,8 @@ class Front:
         shut = refusals.door(target)
         if shut is not None:
             raise shut
+        if target.subresource and target.served.definition is not None:
+            _hold_door(target)
         asked = asked_of(target, request)
         await self._gate(asked)
         try:
@@ -114,6 +118,19 @@ class Front:
         body = self._openapi.document("/".join(rest))
         return web.Response(body=body, headers={"Content-Type": answers.JSON_TYPE})
 
+    def _old_schemas(self, request: web.Request) -> web.Response:
+        """OpenAPI v2 has no schemas here: who still asks leaves all checks to the server."""
+        if request.method != "GET":
+            raise status.not_allowed()
+        accept = request.headers.get("Accept", "")
+        is_protobuf = any(one in accept for one in openapi.V2_PROTOBUF_ASKED)
+        body, media = (
+            (openapi.EMPTY_V2_PROTOBUF, openapi.V2_PROTOBUF)
+            if is_protobuf
+            else (answers.encoded(openapi.EMPTY_V2), answers.JSON_TYPE)
+        )
+        return web.Response(body=body, headers={"Content-Type": media})
+
     async def _review(self, request: web.Request, review: Review, user: User) -> web.Response:
         if request.method != "POST":
             raise status.not_allowed()
@@ -121,3 +138,10 @@ class Front:
         body = bodies.decoded_object(raw, bodies.media_type(request), review.kind)
         answer = reviews.answered(review, body, user, self._server.store.now())
         return answers.response(answer, code=201)
+
+
+def _hold_door(target: Target) -> None:
+    """Raise 404 for a door that a custom kind does not have, in words about the object."""
+    served = target.served
+    if target.subresource not in {name for name, _, _, _ in served.subresources()}:
+        raise status.not_found(served.resource, target.name)

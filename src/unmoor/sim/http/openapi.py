@@ -35,6 +35,19 @@ _PATCHES = (
 _OTHERS = {"Scale": "autoscaling/v1", "Eviction": "policy/v1", "Binding": "v1"}
 
 
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+V2_PROTOBUF_ASKED = (V2_PROTOBUF, V2_PROTOBUF.replace(".v1.0", "@v1.0"))
+"""Clients write an @ that is not allowed in answers."""
+EMPTY_V2: JSON = {
+    "swagger": "2.0",
+    "info": {"title": "unmoor simulation", "version": "unversioned"},
+    "paths": {},
+    "definitions": {},
+}
+EMPTY_V2_PROTOBUF = b"\x0a\x032.0"
+"""A document with nothing but its ``swagger``."""
+
+
 class OpenApi:
     """All documents, made when somebody first asks."""
 
@@ -248,7 +261,12 @@ def _operation(served: Served, action: str, parameters: tuple[str, ...] = ()) ->
 
 def _patch(served: Served) -> JSON:
     found = _operation(served, "patch", (*_WRITES, "force"))
-    patches = {media: {"schema": {"type": "object"}} for media in _PATCHES}
+    is_custom = served.definition is not None
+    patches = {
+        media: {"schema": {"type": "object"}}
+        for media in _PATCHES
+        if not (is_custom and "strategic" in media)
+    }
     return {**found, "requestBody": {"content": patches, "required": True}}
 
 
