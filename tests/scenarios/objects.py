@@ -14,13 +14,18 @@ CLUSTER = "rehearsal"
 """The cluster's name in every scenario: whose machines are ours."""
 DRIVER = "csi.scenario.unmoor.dev"
 """A storage driver that does not exist: scenarios attach and detach for it."""
+HOLD = "scenario.unmoor.dev/hold"
+"""A finalizer of somebody else."""
 FIELD = "scenario.unmoor.dev/name"
 """A label that keeps the pods of a scenario on the nodes of that scenario."""
 
 
-def provisioner(name: str, **spec: Any) -> tuple[Ref, JSON]:
+def provisioner(
+    name: str, *, annotations: dict[str, str] | None = None, **spec: Any
+) -> tuple[Ref, JSON]:
     """A Provisioner; ``spec`` in the API's own words."""
-    return _object(kinds.PROVISIONERS, name, spec={"providerRef": {"name": "default"}, **spec})
+    body = {"providerRef": {"name": "default"}, **spec}
+    return _object(kinds.PROVISIONERS, name, annotations=annotations, spec=body)
 
 
 def machine(

@@ -107,9 +107,12 @@ class Stage:
 
     # What scenarios speak of.
 
-    async def field(self, name: str, **provisioner: Any) -> str:
+    async def field(
+        self, name: str, *, annotations: dict[str, str] | None = None, **spec: Any
+    ) -> str:
         """A namespace and a Provisioner of one name: the field that one scenario plays on."""
-        await self.apply(objects.namespace(name), objects.provisioner(name, **provisioner))
+        provisioner = objects.provisioner(name, annotations=annotations, **spec)
+        await self.apply(objects.namespace(name), provisioner)
         await self.eventually(
             f"the default service account of {name}",
             lambda: self.find(Ref("Namespace", name)),
@@ -156,6 +159,19 @@ class Stage:
 
         return await self.eventually(f"{count} ready pods of {namespace}/{app}", ready_pods)
 
+    async def is_running(self, namespace: str, uid: str) -> bool:
+        """The pod is there, and nobody has asked it to go."""
+        return any(p.uid == uid and not p.is_deleting for p in await self.pods(namespace))
+
+    async def counted(self, namespace: str, budget: str) -> None:
+        """Wait until a disruption budget knows its pods."""
+
+        async def has_counted() -> bool:
+            found = await self.find(kinds.BUDGETS.ref(budget, namespace))
+            return bool((found or {}).get("status", {}).get("expectedPods"))
+
+        await self.eventually(f"budget {namespace}/{budget} has counted its pods", has_counted)
+
     async def gone(self, *refs: Ref, within_s: float = PATIENCE_S) -> None:
         """Wait until none of these is there."""
         for ref in refs:
@@ -177,6 +193,10 @@ class Stage:
         """The provider ids of these machines' instances that are not going."""
         found = await self.cloud.list(objects.CLUSTER)
         return [i.provider_id for i in found if i.machine in machines and not i.state.is_going]
+
+    async def has_no_instance(self, *machines: str) -> bool:
+        """None of these machines has an instance that is not going."""
+        return not await self.instances(*machines)
 
     async def events(self, reason: str, about: str) -> list[str]:
         """The messages of the events about an object with this reason."""

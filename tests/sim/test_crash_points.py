@@ -95,7 +95,7 @@ End = Callable[[Ground], bool]
 
 async def raise_cluster(ground: Ground, *machines: str, ttl_s: int | None = None) -> None:
     """Nodes for these machines, initialized."""
-    more = {} if ttl_s is None else {"ttlSecondsAfterEmpty": ttl_s}
+    more: JSON = {} if ttl_s is None else {"ttlSecondsAfterEmpty": ttl_s}
     await ground.apply(
         objects.namespace(NAMESPACE),
         objects.namespace(FIELD),

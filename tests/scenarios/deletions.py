@@ -1,0 +1,115 @@
+"""Stories of what people delete: nodes, machines, provisioners, and the machine behind a node."""
+
+from __future__ import annotations
+
+from tests.scenarios import objects
+from tests.scenarios.stage import Stage
+from unmoor.model import kinds, names
+
+
+async def manual_delete(stage: Stage) -> None:
+    """``kubectl delete node``: cordon, drain, terminate, release (001:24-32)."""
+    field = await stage.field("manual-delete")
+    first, second = await stage.nodes_up(field, "manual-1", "manual-2")
+    await stage.apply(objects.deployment("web", namespace=field, replicas=3))
+    await stage.ready(field, "web", 3)
+
+    await stage.delete(kinds.NODES.ref(first))
+
+    await stage.gone(kinds.NODES.ref(first), kinds.MACHINES.ref("manual-1"))
+    pods = await stage.ready(field, "web", 3)
+    assert {pod.node_name for pod in pods} == {second}
+    await stage.eventually("the instance is told to go", lambda: stage.has_no_instance("manual-1"))
+
+
+async def delete_by_label(stage: Stage) -> None:
+    """``kubectl delete nodes -l karpenter.sh/provisioner-name=x`` (001:42-47)."""
+    field = await stage.field("by-label")
+    nodes = await stage.nodes_up(field, "label-1", "label-2", "label-3")
+    for one in await stage.listed(kinds.NODES, labels=f"{names.PROVISIONER_NAME}={field}"):
+        await stage.delete(kinds.NODES.ref(one.name))
+
+    await stage.gone(*(kinds.NODES.ref(name) for name in nodes))
+    await stage.gone(*(kinds.MACHINES.ref(f"label-{i}") for i in (1, 2, 3)))
+    await stage.eventually(
+        "no instance is left", lambda: stage.has_no_instance("label-1", "label-2", "label-3")
+    )
+
+
+async def cascade_in_background(stage: Stage) -> None:
+    """Deleting the Provisioner takes its nodes along, gracefully (001:50, R4)."""
+    await _cascade(stage, "cascade-b", "Background")
+
+
+async def cascade_in_foreground(stage: Stage) -> None:
+    """The same, and the Provisioner stays until its machines are gone (R4)."""
+    await _cascade(stage, "cascade-f", "Foreground")
+
+
+async def _cascade(stage: Stage, field: str, propagation: str) -> None:
+    await stage.field(field)
+    machines = (f"{field}-1", f"{field}-2")
+    nodes = await stage.nodes_up(field, *machines)
+    await stage.apply(objects.pod("naked", namespace=field))
+    await stage.ready(field, "naked", 1)
+
+    await stage.delete(kinds.PROVISIONERS.ref(field), propagation=propagation)
+
+    await stage.gone(*(kinds.NODES.ref(name) for name in nodes))
+    await stage.gone(*(kinds.MACHINES.ref(name) for name in machines))
+    await stage.gone(kinds.PROVISIONERS.ref(field))
+    await stage.eventually("no instance is left", lambda: stage.has_no_instance(*machines))
+
+
+async def delete_machine(stage: Stage) -> None:
+    """``kubectl delete machine``: the node goes first, then the instance (T081)."""
+    field = await stage.field("delete-machine")
+    (first,) = await stage.nodes_up(field, "dm-1")
+
+    await stage.delete(kinds.MACHINES.ref("dm-1"))
+
+    await stage.gone(kinds.NODES.ref(first), kinds.MACHINES.ref("dm-1"))
+    await stage.eventually("no instance is left", lambda: stage.has_no_instance("dm-1"))
+
+
+async def machine_gone(stage: Stage) -> None:
+    """The machine vanishes under a held drain: the node is released at once (001:29, R20)."""
+    field = await stage.field("machine-gone")
+    (first,) = await stage.nodes_up(field, "gone-1")
+    await stage.apply(
+        objects.deployment("web", namespace=field, replicas=1),
+        objects.budget("web", namespace=field, app="web", minAvailable=1),
+    )
+    await stage.ready(field, "web", 1)
+    await stage.counted(field, "web")
+    await stage.delete(kinds.NODES.ref(first))
+    await stage.eventually("the drain waits", lambda: stage.is_draining(first))
+    (provider_id,) = await stage.instances("gone-1")
+
+    await stage.cloud.terminate(provider_id)
+
+    await stage.gone(kinds.NODES.ref(first), kinds.MACHINES.ref("gone-1"))
+
+
+async def somebody_elses_finalizer(stage: Stage) -> None:
+    """We drain, terminate and release our part; a finalizer of another keeps the node."""
+    field = await stage.field("finalizer")
+    (first,) = await stage.nodes_up(field, "finalizer-1")
+    found = await stage.api.get(kinds.NODES.ref(first))
+    finalizers = [*found["metadata"]["finalizers"], objects.HOLD]
+    await stage.api.patch(kinds.NODES.ref(first), {"metadata": {"finalizers": finalizers}})
+    await stage.delete(kinds.NODES.ref(first))
+
+    async def only_theirs() -> bool:
+        found = await stage.find(kinds.NODES.ref(first))
+        return found is not None and found["metadata"].get("finalizers") == [objects.HOLD]
+
+    await stage.eventually("only the other finalizer is left", only_theirs)
+    await stage.eventually(
+        "the instance is told to go", lambda: stage.has_no_instance("finalizer-1")
+    )
+    await stage.always("the node waits for its other owner", only_theirs)
+
+    await stage.api.patch(kinds.NODES.ref(first), {"metadata": {"finalizers": None}})
+
+    await stage.gone(kinds.NODES.ref(first), kinds.MACHINES.ref("finalizer-1"))
