@@ -78,6 +78,8 @@ async def test_headers_say_who_we_are_and_want_nothing_compressed() -> None:
 
 async def test_create_names_the_collection_or_the_subresource() -> None:
     async with Server() as server, server.api() as api:
+        made = {"metadata": {"name": "x", "namespace": "kube-system"}}
+        server.answers.append(says(201, made))
         server.otherwise = says(201, {"kind": "Status", "status": "Success"})
         await api.create(LEASES.ref("x", "kube-system"), {"metadata": {"name": "x"}})
         await api.create(POD, {"kind": "Eviction"}, subresource="eviction")
@@ -149,8 +151,9 @@ async def test_replace_puts_the_whole_object() -> None:
 async def test_delete_carries_its_options_in_the_body(
     options: DeleteOptions, body: dict[str, Any]
 ) -> None:
-    async with Server(says(200, node("a"))) as server, server.api() as api:
-        await api.delete(POD, options)
+    done = {"kind": "Status", "status": "Success"}
+    async with Server(says(200, done)) as server, server.api() as api:
+        assert await api.delete(POD, options) == done
 
     assert server.seen[0].path == "/api/v1/namespaces/shop/pods/cart-0"
     assert server.seen[0].body == {"apiVersion": "v1", "kind": "DeleteOptions"} | body
@@ -325,7 +328,7 @@ async def test_no_name_leads_anywhere_else(name: str) -> None:
 
 
 async def test_odd_letters_of_a_name_stay_in_the_path() -> None:
-    async with Server(says(200, node("a"))) as server, server.api() as api:
+    async with Server(says(200, node("a?b=c#d e"))) as server, server.api() as api:
         await api.get(NODES.ref("a?b=c#d e"))
 
     assert (server.seen[0].path, server.seen[0].query) == ("/api/v1/nodes/a?b=c#d e", {})

@@ -221,7 +221,10 @@ async def test_wrong_content_type_is_no_matter_when_the_body_is_right() -> None:
 
 async def test_a_slow_body_that_arrives_in_time_is_whole() -> None:
     pieces = [LIST[i : i + 1] for i in range(len(LIST))]
-    async with Server(sends(*pieces, b"]}")) as server, server.api() as api:
+    async with (
+        Server(sends(*pieces, b'],"metadata":{"resourceVersion":"9"}}')) as server,
+        server.api() as api,
+    ):
         page = await api.list(NODES)
 
     assert page.items[0].name == "a"
@@ -248,16 +251,17 @@ def unresolvable(server: Server) -> KubeApi:
 
 
 async def test_it_works_again_when_the_server_is_back_on_its_port() -> None:
+    ref = NODES.ref("a")
     async with Server() as server, server.api() as api:
         server.otherwise = says(200, node("a"))
-        await api.get(POD)
+        await api.get(ref)
         await server.stop()
         with pytest.raises(Unreachable):
-            await api.patch(POD, {})
+            await api.patch(ref, {})
 
         await server.start()
 
-        assert await api.patch(POD, {}) == node("a")
+        assert await api.patch(ref, {}) == node("a")
 
 
 async def test_plain_http_spoken_to_a_tls_client_and_the_other_way_round() -> None:

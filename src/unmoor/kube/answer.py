@@ -3,7 +3,8 @@
 An API server answers with a Status. Proxies and load balancers in front of it answer with HTML, a
 word, or nothing, and then only the code is left. Some codes make a claim about an object ("it is
 gone", "it is there already"), and we act on such a claim by forgetting the object; so those codes
-are believed only from an API server. From anybody else they mean that we did not reach it.
+are believed only from an API server. From anybody else they mean that we did not reach it. So does
+a yes that is about something else.
 
 Must not: read from the network.
 """
@@ -17,7 +18,7 @@ from http import HTTPStatus
 from typing import Any
 
 from unmoor.kube.codec import Malformed, decode_object
-from unmoor.model.base import JSON
+from unmoor.model.base import JSON, Ref
 from unmoor.runtime.ports import ApiError, PortError, Unreachable
 
 EXCERPT_CHARS = 200
@@ -56,7 +57,7 @@ def error_of(code: int, headers: Mapping[str, str], body: bytes, now: datetime) 
     wait_s = _retry_after_s(headers.get("Retry-After", ""), now)
     if status.get("kind") == "Status":
         return error_of_status(status, code=code, retry_after_s=wait_s)
-    said = _excerpt(body)
+    said = excerpt(body.decode(errors="replace")) or "with an empty body"
     # Every answer of a kube-apiserver has an audit id, also its plain "404 page not found".
     is_redirect = 300 <= code < 400  # noqa: PLR2004 - nobody else sends us elsewhere
     if is_redirect or (code in _CLAIMS and "Audit-Id" not in headers):
@@ -96,12 +97,28 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _excerpt(body: bytes) -> str:
-    text = " ".join(body[: 4 * EXCERPT_CHARS].decode(errors="replace").split())
-    text = "".join(char for char in text if char.isprintable())
-    if not text:
-        return "with an empty body"
-    return _cut(text, EXCERPT_CHARS)
+def foreign(answer: JSON, ref: Ref, subresource: str, *, may_be_status: bool) -> str:
+    """Why this cannot be the answer to a request about an object; "" when it can.
+
+    Something between us and the server may answer in its place, or mix answers up.
+    """
+    kind, meta = answer.get("kind", ""), answer.get("metadata")
+    if kind == "Status" and may_be_status:
+        return "" if answer.get("status") != "Failure" else "a failure is told as a success"
+    if not isinstance(meta, dict):
+        return "the answer is no object: it has no metadata"
+    is_kind = kind in {"", ref.kind} or subresource not in {"", "status"}
+    where = (meta.get("namespace", ""), meta.get("name", ""))
+    if is_kind and where == (ref.namespace, ref.name or where[1]):
+        return ""
+    shown = "/".join(str(part) for part in where if part)
+    return f"the answer is about something else: {excerpt(f'{kind} {shown}')}"
+
+
+def excerpt(text: str) -> str:
+    """As much of a foreign text as fits into a line of ours."""
+    text = " ".join(text[: 4 * EXCERPT_CHARS].split())
+    return _cut("".join(char for char in text if char.isprintable()), EXCERPT_CHARS)
 
 
 def _cut(text: str, chars: int) -> str:

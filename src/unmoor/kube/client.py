@@ -12,11 +12,11 @@ Must not: cache, decide, or let anything but ApiError and Unreachable out (cance
 from __future__ import annotations
 
 import asyncio
+import os
 import random as dice
-import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Self, TypeVar
 
 import aiohttp
@@ -24,11 +24,20 @@ import msgspec
 
 from unmoor import __version__
 from unmoor.kube.access import Config
-from unmoor.kube.answer import error_of, error_of_status
+from unmoor.kube.answer import error_of, error_of_status, excerpt, foreign
 from unmoor.kube.auth import AuthError
 from unmoor.kube.codec import Malformed, ServerSaid, codec_of, decode_object
+from unmoor.kube.connection import (
+    Pool,
+    TooLong,
+    beginning,
+    hang_up,
+    lines_of,
+    probe_often,
+    whole,
+)
 from unmoor.kube.credentials import credentials
-from unmoor.kube.lines import Lines, LineTooLong
+from unmoor.kube.lines import LineTooLong
 from unmoor.kube.renewal import Proof
 from unmoor.kube.request import (
     PATCH_TYPES,
@@ -49,6 +58,7 @@ from unmoor.runtime.ports import (
     DeleteOptions,
     Page,
     PatchType,
+    PortError,
     Query,
     Unreachable,
     WatchEvent,
@@ -58,22 +68,21 @@ T = TypeVar("T")
 
 SECRET_CHARS_LEAST = 8
 """A shorter one may be part of any word, and is no secret either."""
-ERROR_BODY_LIMIT_BYTES = 2**20
-"""What is read of an answer that says no."""
-KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_PROBES = 30, 10, 3
-"""A watch may be silent for minutes; the kernel notices within one when the other side is gone."""
-
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError, ssl.SSLError)
+_SENSELESS = (Malformed, LineTooLong, TooLong)
 
 
 class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of the client.
 
+    ``timeout_s``: for an answer, all of it; for the first word of a watch. ``answer_limit_bytes``:
+    a longer one is no API server's, or a list that would not fit into our memory either.
     ``watch_s``: the server ends a watch after this time, or up to twice of it, so that a thousand
     clients do not come back in the same second.
     """
 
     timeout_s: float = 30.0
+    answer_limit_bytes: int = 2**30
     rate_per_s: float = 200.0
     burst: int = 300
     connections_max: int = 256
@@ -142,11 +151,13 @@ class KubeApi:
         request = Request(
             method="GET", path=collection(resource, query.namespace), query=parameters
         )
-        body = await self._send(request)
-        try:
-            return codec_of(resource).page(body)
-        except Malformed as error:
-            raise Unreachable(f"{request}: {error}") from None
+        async with self._answered(request, total_s=self._settings.timeout_s) as response:
+            body = await whole(response, self._settings.answer_limit_bytes)
+            page = codec_of(resource).page(body)
+        if not page.resource_version:
+            # Who believes an empty list of nobody knows when forgets everything.
+            raise Unreachable(f"{request}: the list does not say as of which version it is")
+        return page
 
     async def watch(
         self, resource: Resource[T], query: Query = ALL, *, since: str
@@ -166,23 +177,19 @@ class KubeApi:
         total_s = watch_s + self._settings.watch_grace_s
         try:
             async with self._answered(request, total_s=total_s) as response:
-                _probe_often(response)
-                async for line in _lines(response):
+                probe_often(response)
+                is_ours = False
+                async for line in lines_of(response):
+                    if not is_ours:
+                        codec.check_kind(line)
+                        is_ours = True
                     yield codec.event(line)
         except ServerSaid as said:
             raise error_of_status(said.status) from None
-        except (Malformed, LineTooLong) as error:
-            raise Unreachable(f"{request}: {error}") from None
-        except _BROKEN as error:
-            raise _unreachable(request, error) from error
 
     async def get(self, ref: Ref) -> JSON:
         """One object as it is now."""
-        request = Request(method="GET", path=path(ref))
-        found = await self._json(request)
-        if not isinstance(found.get("metadata"), dict):
-            raise Unreachable(f"{request}: the answer is no object: it has no metadata")
-        return found
+        return await self._about(ref, Request(method="GET", path=path(ref)))
 
     # ----------------------------------------------------------------------------------- writing
 
@@ -190,27 +197,33 @@ class KubeApi:
         self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
     ) -> JSON:
         """POST a new object, or to a subresource of an existing one."""
-        where = (
-            path(ref, subresource) if subresource else collection(KINDS[ref.kind], ref.namespace)
-        )
-        return await self._json(
+        where = path(ref, subresource) if subresource else ""
+        if not subresource:
+            where = collection(KINDS[ref.kind], ref.namespace)
+            name = body.get("metadata", {}).get("name", "")  # the server may be left to make one
+            ref = msgspec.structs.replace(ref, name=name)
+        return await self._about(
+            ref,
             Request(
                 method="POST",
                 path=where,
                 query=writing(dry_run=dry_run),
                 body=msgspec.json.encode(body),
-            )
+            ),
+            subresource,
         )
 
     async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
         """PUT the whole object."""
-        return await self._json(
+        return await self._about(
+            ref,
             Request(
                 method="PUT",
                 path=path(ref, subresource),
                 query=writing(),
                 body=msgspec.json.encode(body),
-            )
+            ),
+            subresource,
         )
 
     async def patch(
@@ -226,41 +239,41 @@ class KubeApi:
         query = writing(dry_run=dry_run)
         if how == "apply":
             query["force"] = "true"
-        return await self._json(
+        return await self._about(
+            ref,
             Request(
                 method="PATCH",
                 path=path(ref, subresource),
                 query=query,
                 body=msgspec.json.encode(body),
                 content_type=PATCH_TYPES[how],
-            )
+            ),
+            subresource,
         )
 
     async def delete(self, ref: Ref, options: DeleteOptions = DeleteOptions()) -> JSON:
         """DELETE with preconditions."""
-        return await self._json(
+        return await self._about(
+            ref,
             Request(
                 method="DELETE",
                 path=path(ref),
                 body=msgspec.json.encode(delete_options(options)),
-            )
+            ),
         )
 
     # --------------------------------------------------------------------------------- mechanics
 
-    async def _json(self, request: Request) -> JSON:
-        body = await self._send(request)
-        try:
-            return decode_object(body)
-        except Malformed as error:
-            raise Unreachable(f"{request}: {error}") from None
+    async def _about(self, ref: Ref, request: Request, subresource: str = "") -> JSON:
+        found = await self._json(request)
+        may_be_status = request.method == "DELETE" or (request.method == "POST" and subresource)
+        if problem := foreign(found, ref, subresource, may_be_status=bool(may_be_status)):
+            raise Unreachable(f"{request}: {problem}")
+        return found
 
-    async def _send(self, request: Request) -> bytes:
-        try:
-            async with self._answered(request, total_s=self._settings.timeout_s) as response:
-                return await response.read()
-        except _BROKEN as error:
-            raise _unreachable(request, error) from error
+    async def _json(self, request: Request) -> JSON:
+        async with self._answered(request, total_s=self._settings.timeout_s) as response:
+            return decode_object(await whole(response, self._settings.answer_limit_bytes))
 
     @asynccontextmanager
     async def _answered(
@@ -268,20 +281,31 @@ class KubeApi:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A successful answer, its body not read yet; reading may take ``total_s`` in all."""
         proof = await self._proof(request)
-        response = await self._start(request, proof, total_s)
+        response: aiohttp.ClientResponse | None = None
         try:
+            response = await self._start(request, proof, total_s)
             if response.status == 401 and await self._renew(request, proof):  # noqa: PLR2004
-                _hang_up(response)
+                hang_up(response)
                 proof = await self._proof(request)
                 response = await self._start(request, proof, total_s)
             if not response.ok or response.status >= 300:  # noqa: PLR2004
-                body = await _beginning(response)
-                now = self._clock.now().wall
-                body = _without(proof, body)  # who echoes a request may echo its secret
-                raise error_of(response.status, response.headers, body, now)
+                raise await self._refusal(response, proof)
             yield response
+        except _SENSELESS as error:
+            raise Unreachable(f"{request}: {error}") from None
+        except _BROKEN as error:
+            # Some texts quote what was read, and who echoes a request may echo its secret.
+            said = _without(proof, _told(error).encode()).decode(errors="replace")
+            raise Unreachable(f"{request}: {excerpt(said)}") from error
         finally:
-            _hang_up(response)
+            if response is not None:
+                hang_up(response)
+
+    async def _refusal(self, response: aiohttp.ClientResponse, proof: Proof) -> PortError:
+        async with asyncio.timeout(self._settings.timeout_s):  # also where a watch was asked for
+            body = await beginning(response)
+        now = self._clock.now().wall
+        return error_of(response.status, response.headers, _without(proof, body), now)
 
     async def _start(
         self, request: Request, proof: Proof, total_s: float
@@ -311,7 +335,7 @@ class KubeApi:
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=self._settings.connections_max)
+            connector = Pool(limit=self._settings.connections_max)
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -338,52 +362,16 @@ class KubeApi:
             raise NoCredentials(f"{request}: {error}") from None
 
 
-def _unreachable(request: Request, error: Exception) -> Unreachable:
-    return Unreachable(f"{request}: {type(error).__name__}: {error}".removesuffix(": "))
-
-
-async def _beginning(response: aiohttp.ClientResponse) -> bytes:
-    """The body as far as an error text can use it."""
-    body = b""
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > ERROR_BODY_LIMIT_BYTES:
-            break
-    return body
+def _told(error: Exception) -> str:
+    """What went wrong, without the memory addresses and line breaks of its own text."""
+    if isinstance(error, aiohttp.ClientConnectorError):
+        cause = error.os_error
+        number = 0 if isinstance(cause, ssl.SSLError) else cause.errno or 0
+        said = os.strerror(number) if number > 0 else cause.strerror or str(cause)
+        return f"cannot connect to {error.host}:{error.port}: {said or type(cause).__name__}"
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _without(proof: Proof, body: bytes) -> bytes:
     secret = proof.header.reveal().rpartition(" ")[2].encode()
     return body.replace(secret, b"***") if len(secret) >= SECRET_CHARS_LEAST else body
-
-
-async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    lines = Lines()
-    async for chunk in response.content.iter_any():
-        for line in lines.feed(chunk):
-            yield line
-    if rest := lines.rest():
-        yield rest
-
-
-def _hang_up(response: aiohttp.ClientResponse) -> None:
-    """Give the connection back, or cut it when there is more on it that nobody will read."""
-    if not response.content.at_eof():
-        connection = response.connection
-        if connection is not None and connection.transport is not None:
-            connection.transport.abort()  # a polite TLS good-bye waits for the other side
-        response.close()
-    response.release()
-
-
-def _probe_often(response: aiohttp.ClientResponse) -> None:
-    """Let the kernel look whether the other side of a silent connection is still there."""
-    transport = response.connection.transport if response.connection else None
-    plug: socket.socket | None = transport.get_extra_info("socket") if transport else None
-    if plug is None:
-        return
-    with suppress(OSError):
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_S)
-        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S)
-        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_PROBES)

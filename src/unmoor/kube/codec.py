@@ -44,6 +44,7 @@ class _List(msgspec.Struct, Generic[T], frozen=True, gc=False):
     # No default: an answer without items is not a list. A null is one without objects.
     items: tuple[T, ...] | None
     metadata: _ListMeta | None = None
+    kind: str = ""
 
 
 class _Event(msgspec.Struct, Generic[T], frozen=True, gc=False):
@@ -56,8 +57,13 @@ class _RawEvent(msgspec.Struct, frozen=True):
     object: msgspec.Raw
 
 
+class _Kind(msgspec.Struct, frozen=True):
+    kind: str = ""
+
+
 _RAW_LIST = msgspec.json.Decoder(_List[msgspec.Raw])
 _RAW_EVENT = msgspec.json.Decoder(_RawEvent)
+_KIND = msgspec.json.Decoder(_Kind)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 _FAILURES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -87,12 +93,7 @@ class Codec(Generic[T]):
             page = self._list.decode(text)
         except _FAILURES:
             return self._page_by_item(text)
-        meta = page.metadata or _ListMeta()
-        return Page(
-            items=page.items or (),
-            resource_version=meta.resource_version or "",
-            next=meta.next or "",
-        )
+        return self._checked(page, page.items or (), ())
 
     def _page_by_item(self, text: bytes) -> Page[T]:
         try:
@@ -100,13 +101,27 @@ class Codec(Generic[T]):
         except _FAILURES as error:
             raise Malformed(f"the list of {self._kind} cannot be read: {error}") from None
         decoded = [self._object(bytes(item)) for item in page.items or ()]
+        items = tuple(one for one in decoded if not isinstance(one, Broken))
+        broken = tuple(one for one in decoded if isinstance(one, Broken))
+        return self._checked(page, items, broken)
+
+    def _checked(
+        self, page: _List[Any], items: tuple[T, ...], broken: tuple[Broken, ...]
+    ) -> Page[T]:
+        if page.kind not in {"", "List", f"{self._kind}List"}:
+            raise Malformed(f"a list of {self._kind} was asked for, and a {page.kind[:40]} came")
         meta = page.metadata or _ListMeta()
-        return Page(
-            items=tuple(one for one in decoded if not isinstance(one, Broken)),
-            broken=tuple(one for one in decoded if isinstance(one, Broken)),
-            resource_version=meta.resource_version or "",
-            next=meta.next or "",
-        )
+        return Page(items, broken, meta.resource_version or "", meta.next or "")
+
+    def check_kind(self, line: bytes) -> None:
+        """Raise Malformed when this line of a watch is about another kind."""
+        try:
+            event = _RAW_EVENT.decode(line)
+            kind = _KIND.decode(event.object).kind
+        except _FAILURES:
+            return  # to read it will fail, too, and say why
+        if event.type != "ERROR" and kind not in {"", self._kind}:
+            raise Malformed(f"a watch of {self._kind} was asked for, and a {kind[:40]} came")
 
     def event(self, line: bytes) -> WatchEvent[T]:
         """One line of a watch. Raises Malformed, and ServerSaid for an ERROR event."""
