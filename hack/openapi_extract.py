@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hack.openapi_fields import GROUP_VERSION_KIND, REF, fetch, is_built_in
+from hack.openapi_fields import GROUP_VERSION_KIND, REF, fetch
 from tests.controlplane import ControlPlane
 from unmoor.model.kinds import KINDS
 
@@ -34,7 +34,7 @@ MORE = {
 def wanted() -> dict[str, set[str]]:
     """The kinds to keep, by the path of their group and version."""
     found = {path: set(kinds) for path, kinds in MORE.items()}
-    for resource in filter(is_built_in, KINDS.values()):
+    for resource in (one for one in KINDS.values() if one.is_built_in):
         prefix = "apis" if resource.group else "api"
         found.setdefault(f"{prefix}/{resource.api_version}", set()).add(resource.kind)
     return found

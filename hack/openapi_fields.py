@@ -16,16 +16,11 @@ from typing import Any
 
 from tests import controlplane
 from tests.controlplane import ControlPlane
-from unmoor.model.kinds import KINDS, Resource
+from unmoor.model.kinds import KINDS
 
 TARGET = Path(__file__).parent.parent / "tests" / "model" / "data" / "openapi-fields.json"
 GROUP_VERSION_KIND = "x-kubernetes-group-version-kind"
 REF = "#/components/schemas/"
-BUILT_IN = ("", "apps", "batch", "policy")
-
-
-def is_built_in(resource: Resource[Any]) -> bool:
-    return resource.group in BUILT_IN or resource.group.endswith(".k8s.io")
 
 
 def fetch(plane: ControlPlane, path: str) -> dict[str, Any]:
@@ -72,7 +67,7 @@ def main() -> None:
     with ControlPlane(components=[]) as plane:
         version = fetch(plane, "/version")["gitVersion"]
         paths = fetch(plane, "/openapi/v3")["paths"]
-        for resource in filter(is_built_in, KINDS.values()):
+        for resource in (one for one in KINDS.values() if one.is_built_in):
             prefix = "apis" if resource.group else "api"
             document = fetch(plane, paths[f"{prefix}/{resource.api_version}"]["serverRelativeURL"])
             schemas = document["components"]["schemas"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -20,13 +20,10 @@ from unmoor.model.base import Ref
 from unmoor.model.kinds import KINDS
 from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.ports import ApiError, Query
-from unmoor.sim.actors.actor import Actor, Stage
-from unmoor.sim.actors.budgets import Budgets
-from unmoor.sim.actors.deployments import Deployments, ReplicaSets
+from unmoor.sim.actors.actor import Stage
+from unmoor.sim.actors.cast import everybody
 from unmoor.sim.actors.kubelet import HOLLOW, HollowKubelets, KubeletDelays
 from unmoor.sim.actors.machines import MachineDelays, Machines
-from unmoor.sim.actors.nodelife import NodeLife
-from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.apiserver.server import Server
 from unmoor.sim.direct import DirectApi
 from unmoor.sim.http import Asked, HttpFace
@@ -132,15 +129,9 @@ async def cluster(directory: Path) -> AsyncIterator[Cluster]:
     """A cluster with a scheduler, controllers and hollow kubelets, behind a loopback port."""
     built = Cluster(directory)
     stage = Stage(built.api, built.clock, Random(0))
-    cast: Sequence[Actor] = (
-        HollowKubelets(stage, {shape.name: shape for shape in ec2_types()}, QUICK),
-        Machines(stage, MachineDelays(launch_s=(0.1, 0.1), shut_down_s=(0.1, 0.1))),
-        NodeLife(stage),
-        Scheduler(stage),
-        ReplicaSets(stage),
-        Deployments(stage),
-        Budgets(stage),
-    )
+    shapes = {shape.name: shape for shape in ec2_types()}
+    machines = Machines(stage, MachineDelays(launch_s=(0.1, 0.1), shut_down_s=(0.1, 0.1)))
+    cast = everybody(machines, HollowKubelets(stage, shapes, QUICK), built.server.resources)
     async with HttpFace(built.server, gate=built.gate) as face:
         built.kubeconfig.write_text(json.dumps(face.kubeconfig()))
         playing = asyncio.create_task(stage.run(cast))

@@ -1,6 +1,7 @@
 """Which kinds there are, under which path, and which struct reads each.
 
-One row per kind. A kind's name is unique here, so the name alone identifies it everywhere else.
+One constant per kind; there is no other list. A kind's name is unique here, so the name alone
+identifies it everywhere else.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ class Resource(msgspec.Struct, Generic[T], frozen=True):
     version: str
     is_namespaced: bool
     type: type[T]
+
+    @property
+    def is_built_in(self) -> bool:
+        """Kubernetes brings it along: no other group may be without a dot, or end like this."""
+        return "." not in self.group or self.group.endswith(".k8s.io")
 
     @property
     def api_version(self) -> str:
@@ -123,32 +129,7 @@ DISRUPTIONS = Resource(
 INSTANCES = Resource("Instance", "instances", "sim.unmoor.dev", "v1alpha1", False, cluster.Instance)
 
 KINDS: dict[str, Resource[Any]] = {
-    resource.kind: resource
-    for resource in (
-        NODES,
-        PODS,
-        NAMESPACES,
-        CONFIG_MAPS,
-        EVENTS,
-        CLAIMS,
-        VOLUMES,
-        REPLICA_SETS,
-        DEPLOYMENTS,
-        STATEFUL_SETS,
-        DAEMON_SETS,
-        JOBS,
-        BUDGETS,
-        PRIORITY_CLASSES,
-        STORAGE_CLASSES,
-        CSI_NODES,
-        ATTACHMENTS,
-        LEASES,
-        PROVISIONERS,
-        MACHINES,
-        NODE_TEMPLATES,
-        DISRUPTIONS,
-        INSTANCES,
-    )
+    one.kind: one for one in list(globals().values()) if isinstance(one, Resource)
 }
 """Every kind that unmoor reads or writes, by its name."""
 

@@ -27,17 +27,10 @@ from unmoor.runtime.reconcilers import RECONCILERS
 from unmoor.runtime.recorder import EventRecorder
 from unmoor.runtime.story import Observer
 from unmoor.sim.actors.actor import Actor, Stage
-from unmoor.sim.actors.budgets import Budgets
-from unmoor.sim.actors.daemonsets import DaemonSets
-from unmoor.sim.actors.deployments import Deployments, ReplicaSets
+from unmoor.sim.actors.cast import everybody
 from unmoor.sim.actors.garbage import GarbageCollector
-from unmoor.sim.actors.jobs import Jobs
 from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays
 from unmoor.sim.actors.machines import MachineDelays, Machines
-from unmoor.sim.actors.namespaces import Namespaces
-from unmoor.sim.actors.nodelife import NodeLife
-from unmoor.sim.actors.scheduler import Scheduler
-from unmoor.sim.actors.statefulsets import StatefulSets
 from unmoor.sim.apiserver import EASY, Manners, Server
 from unmoor.sim.direct import DirectApi, send_bookmarks
 from unmoor.sim.gate import Gate
@@ -86,20 +79,7 @@ class World:
 
     def cast(self) -> Sequence[Actor]:
         """Everybody but unmoor and the garbage collector, in the order of their entrance."""
-        stage = self.stage
-        return (
-            self.machines,
-            self.kubelets,
-            NodeLife(stage),
-            Scheduler(stage),
-            Deployments(stage),
-            ReplicaSets(stage),
-            StatefulSets(stage),
-            DaemonSets(stage),
-            Jobs(stage),
-            Budgets(stage),
-            Namespaces(stage, self.server.resources),
-        )
+        return everybody(self.machines, self.kubelets, self.server.resources)
 
     async def last(self) -> None:
         """Return never; raise when one of the cast crashes."""

@@ -15,15 +15,9 @@ from unmoor.model.kinds import BUDGETS, DAEMON_SETS, DEPLOYMENTS, STATEFUL_SETS,
 from unmoor.runtime.ports import Api, Clock
 from unmoor.sim import virtual
 from unmoor.sim.actors.actor import Actor
-from unmoor.sim.actors.budgets import Budgets
-from unmoor.sim.actors.daemonsets import DaemonSets
-from unmoor.sim.actors.deployments import Deployments, ReplicaSets
-from unmoor.sim.actors.jobs import Jobs
+from unmoor.sim.actors.cast import everybody
 from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays
 from unmoor.sim.actors.machines import MachineDelays, Machines
-from unmoor.sim.actors.nodelife import NodeLife
-from unmoor.sim.actors.scheduler import Scheduler
-from unmoor.sim.actors.statefulsets import StatefulSets
 from unmoor.sim.apiserver import Entry
 from unmoor.sim.faults import ApiFaults, FaultyApi
 
@@ -45,18 +39,8 @@ def cast(cluster: Cluster, *, mortal: bool = False) -> tuple[Actor, ...]:
     stage = cluster.stage
     lives = MachineDelays(mean_life_h=6.0 if mortal else None)
     crashes = KubeletDelays(mean_h_between_crashes=3.0 if mortal else None)
-    return (
-        Machines(stage, lives),
-        HollowKubelets(stage, SHAPES, crashes),
-        NodeLife(stage),
-        Scheduler(stage),
-        Deployments(stage),
-        ReplicaSets(stage),
-        StatefulSets(stage),
-        DaemonSets(stage),
-        Jobs(stage),
-        Budgets(stage),
-    )
+    machines, kubelets = Machines(stage, lives), HollowKubelets(stage, SHAPES, crashes)
+    return everybody(machines, kubelets, cluster.server.resources)
 
 
 async def populate(cluster: Cluster, nodes: int) -> None:

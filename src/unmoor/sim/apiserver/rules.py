@@ -146,7 +146,7 @@ def rules_of(resource: Resource[Any]) -> Rules:
     """Find the row of a kind; what Kubernetes does not bring along is custom."""
     if resource.kind in _RULES:
         return _RULES[resource.kind]
-    if "." not in resource.group or resource.group.endswith(".k8s.io"):
+    if resource.is_built_in:
         return PLAIN
     if resource.kind in _WITHOUT_STATUS:
         return msgspec.structs.replace(CUSTOM, has_status=False)
