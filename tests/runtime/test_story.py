@@ -66,6 +66,16 @@ def test_what_says_nothing_new_is_not_kept() -> None:
     assert [r.moment for r in story.all()] == [moment(1), moment(3), moment(5)]
 
 
+def test_a_crash_that_repeats_is_written_out_once() -> None:
+    bug, other = "Traceback\n  line 7\nKeyError: 'a'\n", "Traceback\n  line 9\nKeyError: 'b'\n"
+    told = tell(
+        [record(after_s=at, crash=crash) for at, crash in enumerate([bug, other, bug, bug])]
+    )
+
+    assert told.count("line 7") == told.count("line 9") == 1
+    assert told.count("CRASH as above: KeyError: 'a'") == 2
+
+
 def test_keys_and_records_are_bounded() -> None:
     story = Story()
     for number in range(KEYS_KEPT + 10):

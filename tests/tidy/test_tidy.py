@@ -14,7 +14,9 @@ from tests.tidy.tree import Source
 from unmoor.model.disruption import DisruptionPhase
 from unmoor.policy.verdict import Reason
 
-EXCEPTIONS = tomllib.loads(Path(__file__).with_name("exceptions.toml").read_text())
+LIST = "tests/tidy/exceptions.toml"
+EXCEPTIONS = tomllib.loads((tree.ROOT / LIST).read_text())
+REASON_WORDS = 3
 
 Rule = Callable[[Source], Iterator[Measure]]
 
@@ -47,30 +49,37 @@ def sleeping() -> set[str]:
 def test_nothing_is_too_big_without_a_reason(rule: str) -> None:
     allowed = {key: entry["at_most"] for key, entry in EXCEPTIONS[rule].items()}
 
-    assert {k: size for k, size in measured(rule).items() if size > allowed.get(k, 0)} == {}
+    over = {k: size for k, size in measured(rule).items() if size > allowed.get(k, 0)}
+    assert over == {}, f"at most {LIMITS[rule][1]}: split it, or add a line with a reason to {LIST}"
 
 
 @pytest.mark.parametrize("rule", LIMITS)
 def test_every_exception_is_still_needed(rule: str) -> None:
-    assert sorted(EXCEPTIONS[rule].keys() - measured(rule).keys()) == []
+    unneeded = sorted(EXCEPTIONS[rule].keys() - measured(rule).keys())
+    assert unneeded == [], f"not over {LIMITS[rule][1]} any more: remove them from {LIST}"
 
 
 def test_every_exception_has_a_reason() -> None:
     entries = [(key, entry) for rule in EXCEPTIONS.values() for key, entry in rule.items()]
 
-    assert [key for key, entry in entries if len(entry.get("reason", "").split()) < 3] == []
+    silent = [key for key, entry in entries if len(entry.get("reason", "").split()) < REASON_WORDS]
+    assert silent == [], f"say why, in {REASON_WORDS} words or more, in {LIST}"
 
 
 def test_exceptions_name_known_rules() -> None:
-    assert sorted(EXCEPTIONS) == sorted([*LIMITS, "sleeps"])
+    assert sorted(EXCEPTIONS) == sorted([*LIMITS, "sleeps"]), f"{LIST} has other sections"
 
 
 def test_no_test_sleeps_without_a_reason() -> None:
-    assert sorted(sleeping() ^ EXCEPTIONS["sleeps"].keys()) == []
+    listed = EXCEPTIONS["sleeps"].keys()
+    remedy = "wait for what happens, or run in virtual time; else give a reason in"
+    assert sorted(sleeping() - listed) == [], f"no fixed sleeps: {remedy} {LIST}"
+    assert sorted(listed - sleeping()) == [], f"they do not sleep: remove them from {LIST}"
 
 
 def test_every_name_answers_a_question() -> None:
-    assert [path for f in tree.files() for path in rules.empty_names(tree.relative(f))] == []
+    found = [path for f in tree.files() for path in rules.empty_names(tree.relative(f))]
+    assert found == [], "name it after the question that it answers"
 
 
 def test_every_module_opens_with_what_it_answers() -> None:
@@ -80,7 +89,7 @@ def test_every_module_opens_with_what_it_answers() -> None:
         if source.path.startswith("src/") and not ast.get_docstring(source.module)
     ]
 
-    assert silent == []
+    assert silent == [], "begin with a docstring: what it answers, and what it must not do"
 
 
 @pytest.mark.parametrize(
@@ -94,18 +103,21 @@ def test_every_word_of_a_closed_list_is_used(home: str, values: type[StrEnum]) -
         if source.path.startswith("src/") and not source.path.endswith(home)
     )
 
-    assert [one.name for one in values if f"{values.__name__}.{one.name}" not in text] == []
+    unused = [one.name for one in values if f"{values.__name__}.{one.name}" not in text]
+    assert unused == [], f"nobody gives them: use them, or remove them from {home}"
 
 
 def test_nothing_is_mocked() -> None:
-    assert [place for source in tree.sources() for place in rules.mocks(source)] == []
+    found = [place for source in tree.sources() for place in rules.mocks(source)]
+    assert found == [], "a double is a server, or a class that fulfils the port"
 
 
 @pytest.mark.parametrize(
     "words", [rules.WORKPLACE, rules.REGISTRIES], ids=["workplace", "registry"]
 )
 def test_nothing_points_outside(words: tuple[str, ...]) -> None:
-    assert [line for text in tree.texts() for line in rules.mentions(*text, words)] == []
+    found = [line for text in tree.texts() for line in rules.mentions(*text, words)]
+    assert found == [], "the project speaks of itself alone: remove these words"
 
 
 def test_links_lead_somewhere() -> None:
@@ -116,7 +128,7 @@ def test_links_lead_somewhere() -> None:
         for target in markdown.broken_links(page, tree.ROOT)
     ]
 
-    assert broken == []
+    assert broken == [], "neither a file of this repository nor a heading in one"
 
 
 # ----------------------------------------------------------------------- the rules find what is bad

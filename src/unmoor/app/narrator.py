@@ -90,6 +90,7 @@ class Narrator:
         self._say = say
         self._held: set[str] = set()
         self._warned: set[tuple[Ref, Reason]] = set()
+        self._crashes: set[str] = set()
 
     @property
     def at_s(self) -> float:
@@ -196,8 +197,10 @@ class Narrator:
         """Unmoor has taken a step."""
         if record.crash:
             self.counts["crashes"] += 1
-            text = f"a step of {record.reconciler} crashed: {record.crash}"
-            self.tell("unmoor", text, is_warning=True)
+            if record.crash not in self._crashes:
+                self._crashes.add(record.crash)
+                text = f"a step of {record.reconciler} crashed: {record.crash}"
+                self.tell("unmoor", text, is_warning=True)
         for verdict in record.step.verdicts:
             if verdict.is_warning and (verdict.subject, verdict.reason) not in self._warned:
                 self._warned.add((verdict.subject, verdict.reason))

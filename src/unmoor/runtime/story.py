@@ -105,15 +105,19 @@ class Story:
 
 
 def tell(records: Iterable[Record]) -> str:
-    """Write records as lines that a person can follow."""
+    """Write records as lines that a person can follow; a crash that repeats is written out once."""
     lines: list[str] = []
+    crashes: set[str] = set()
     for record in records:
         stamp = f"{record.moment.wall:%H:%M:%S.%f}"[:-3]
         lines.append(f"{stamp} {record.reconciler} {record.key}")
         lines += [f"    says  {verdict.message}" for verdict in record.step.verdicts]
         lines += [f"    does  {_outcome(outcome)}" for outcome in record.outcomes]
         if record.crash:
-            lines.append(f"    CRASH {record.crash}")
+            known = record.crash in crashes
+            crashes.add(record.crash)
+            last = record.crash.strip().splitlines()[-1]
+            lines.append(f"    CRASH {f'as above: {last}' if known else record.crash}")
     return "\n".join(lines)
 
 
