@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 import structlog
 
@@ -28,11 +29,12 @@ from unmoor.lifecycle.effects import (
 )
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
+from unmoor.model.cadence import Cadence
 from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import CONFIG_MAPS, PODS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked, Problem, ProblemKind
-from unmoor.model.settings import SUBJECT
+from unmoor.model.settings import SUBJECT, Settings
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 from unmoor.runtime.story import Outcome, Record, Story
@@ -164,6 +166,73 @@ def test_a_problem_has_its_level(
     assert line["effect"] == "evict pod/shop/web-1"
 
 
+def failed(effect: AnyEffect, words: str, at_s: float, row: str = "machine") -> Record:
+    outcome = Outcome(effect, Problem(ProblemKind.INVALID, words))
+    return Record(row, "m", Moment(WALL, at_s), 1, Step(), (outcome,))
+
+
+def test_a_failure_is_told_once_until_it_changes(stream: io.StringIO) -> None:
+    """Nonsense in ``karpenter.sh/linked`` makes the cloud refuse a question every ten seconds."""
+    observer = LogObserver(HandClock())
+    look = Observe(asked=Asked.INSTANCE, subject="nonsense")
+
+    for at_s in range(0, 600, 10):
+        observer(failed(look, "'nonsense' is no sim:///zone/name", at_s))
+    observer(failed(look, "no such zone", 600))
+    observer(record(Outcome(look)))
+    observer(failed(look, "no such zone", 620))
+    observer(failed(look, "no such zone", 620 + 24 * 3600))
+
+    assert [line["error"] for line in lines(stream)] == [
+        "'nonsense' is no sim:///zone/name",
+        *["no such zone"] * 2,
+    ]
+
+
+def test_failures_that_take_turns_are_told_once_each(stream: io.StringIO) -> None:
+    observer = LogObserver(HandClock())
+
+    for at_s in range(10):
+        observer(failed(LAUNCHED, "refused" if at_s % 2 else "timeout", at_s))
+
+    assert [line["error"] for line in lines(stream)] == ["timeout", "refused"]
+
+
+@pytest.mark.parametrize(
+    "effect", [effect for effect, _, _ in EFFECTS], ids=[m for _, _, m in EFFECTS]
+)
+def test_each_effect_and_each_controller_fails_for_itself(
+    effect: AnyEffect, stream: io.StringIO
+) -> None:
+    observer = LogObserver(HandClock())
+    other = Delete(ref=Ref("Node", "other", uid="u9"))
+
+    for one, row in [(effect, "machine"), (effect, "garbage"), (other, "machine")] * 2:
+        observer(failed(one, "no", 1.0, row))
+
+    assert len(lines(stream)) == 3
+
+
+def test_how_soon_the_same_is_told_again_is_a_setting(stream: io.StringIO) -> None:
+    observer = LogObserver(HandClock())
+    observer.view = View.of(settings=Settings(cadence=Cadence(log_dedupe_s=60)))
+
+    for at_s in (0, 59, 60):
+        observer(failed(LAUNCHED, "no", at_s))
+        observer(record(at_s=at_s, verdicts=(waiting(),)))
+
+    assert len(lines(stream)) == 4
+
+
+def test_a_crash_is_told_once_until_the_step_has_succeeded(stream: io.StringIO) -> None:
+    observer = LogObserver(HandClock())
+
+    for at_s, crash in enumerate(["KeyError: 1", "KeyError: 1", "KeyError: 2", "", "KeyError: 2"]):
+        observer(record(at_s=at_s, crash=crash))
+
+    assert [line["error"][-1] for line in lines(stream)] == ["1", "2", "2"]
+
+
 def test_a_verdict_is_told_once_until_it_changes_or_a_day_has_passed(stream: io.StringIO) -> None:
     observer = LogObserver(HandClock())
 
@@ -240,6 +309,42 @@ def test_a_server_that_is_away_does_not_fill_the_log(stream: io.StringIO) -> Non
     observer.report(PODS, "GET /api/v1/pods: 503")
 
     assert [line["error"].split()[-1] for line in lines(stream)] == ["refused", "refused", "503"]
+
+
+def test_an_object_that_stays_refused_is_told_once(stream: io.StringIO) -> None:
+    """A kubelet may write its unreadable node every ten seconds."""
+    clock = HandClock()
+    observer = LogObserver(clock)
+
+    for _ in range(10):
+        observer.report(PODS, "pod/shop/web-1 cannot be read: expected str")
+        observer.report(PODS, "pod/shop/web-2 cannot be read: expected str")
+        clock.mono += 600.0
+
+    assert [line["error"].split()[0] for line in lines(stream)] == [
+        "pod/shop/web-1",
+        "pod/shop/web-2",
+    ]
+
+
+def test_the_lease_is_told_of_as_what_it_is(stream: io.StringIO) -> None:
+    clock = HandClock()
+    observer = LogObserver(clock)
+
+    for _ in range(4):
+        observer.lease_problem("lease/karpenter/unmoor is not held: 403 Forbidden")
+        clock.mono += 25.0
+
+    assert [line["message"] for line in lines(stream)] == ["lease neither taken nor renewed"] * 2
+
+
+def test_a_setting_that_is_refused_is_told_by_whoever_applies_it(stream: io.StringIO) -> None:
+    """The event on the ConfigMap is the row's; its line is that of ``report``."""
+    refused = msgspec.structs.replace(waiting(), reason=Reason.SETTINGS_INVALID)
+
+    LogObserver(HandClock())(record(verdicts=(refused,)))
+
+    assert lines(stream) == []
 
 
 def test_text_is_one_line_that_can_be_read_back(stream: io.StringIO) -> None:

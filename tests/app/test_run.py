@@ -227,6 +227,11 @@ async def test_an_unreachable_server_is_named_with_the_remedy(cluster: Cluster) 
     assert f"check the server's address in {cluster.kubeconfig}" in said
 
 
+def _events(cluster: Cluster, reason: str) -> bool:
+    found = cluster.server.store.tables["Event"].objects.values()
+    return any(one["reason"] == reason for one in found)
+
+
 async def test_the_settings_are_read_and_a_bad_one_is_told(cluster: Cluster) -> None:
     name = "karpenter-global-settings"
     await cluster.api.create(
@@ -238,10 +243,12 @@ async def test_the_settings_are_read_and_a_bad_one_is_told(cluster: Cluster) -> 
     )
     async with running(cluster, "--cluster-name=") as unmoor:
         starting = await unmoor.until_said(cluster, "starting")
-        refused = await unmoor.until_said(cluster, "setting refused")
+        await cluster.until("an event about it", lambda: _events(cluster, "InvalidSetting"))
 
     assert starting["cluster"] == "from-settings"
-    assert "data[batchMaxDuration] is 'soon'" in refused["error"]
+    (once,) = (line for line in unmoor.log if "batchMaxDuration" in str(line))
+    assert (once["message"], once["level"]) == ("object refused", "error")
+    assert "data[batchMaxDuration] is 'soon'" in once["error"]
 
 
 async def test_without_a_cloud_and_a_name_it_says_that_nothing_is_ours(cluster: Cluster) -> None:

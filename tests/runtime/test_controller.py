@@ -34,6 +34,7 @@ class Play:
         self.api = api
         self.reports: list[str] = []
         self.leads: list[bool] = []
+        self.lease_problems: list[str] = []
         self.steps: list[tuple[float, str, Settings]] = []
         self.controller = Controller(
             Ports(
@@ -46,6 +47,7 @@ class Play:
             Options(identity=identity, watched=(NODES, CONFIG_MAPS), **options),
             report=self._report,
             on_leadership=self.leads.append,
+            on_lease_problem=self.lease_problems.append,
         )
         self.task: asyncio.Task[None] | None = None
 
@@ -158,6 +160,8 @@ def test_losing_and_taking_the_lead_is_told() -> None:
         it.api.plan("get", *lost)
         await passes(14.0)
         assert it.leads == [False, True, False]
+        assert set(it.lease_problems) == {"lease/karpenter/unmoor is not held: no route"}
+        assert it.reports == []  # that is no watch
         await passes(30.0)
 
     assert play(scene).leads == [False, True, False, True]

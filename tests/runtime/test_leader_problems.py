@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.runtime.scripted import passes
+from tests.runtime.scripted import passes, refused
 from tests.runtime.test_leader import TIMES, Race, play
 from unmoor.runtime.leader import COUNT_MOST
 
@@ -26,5 +26,18 @@ def test_what_keeps_us_from_the_lease_is_told() -> None:
         race.candidates[0].api.is_cut = True
         await passes(TIMES.retry_s)
         assert race.candidates[0].problems == ["lease/karpenter/unmoor is not held: cut off"]
+
+    play(scene, 1)
+
+
+def test_who_may_not_touch_the_lease_is_told_what_to_grant() -> None:
+    async def scene(race: Race) -> None:
+        await passes(1.0)
+        race.candidates[0].api.plan("patch", refused(403, "Forbidden", "not for you"))
+        await passes(TIMES.retry_s)
+        (problem,) = race.candidates[0].problems
+        assert "not for you" in problem
+        assert 'Let this service account "get", "create" and "patch" leases' in problem
+        assert "in namespace karpenter" in problem
 
     play(scene, 1)

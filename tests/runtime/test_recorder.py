@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from structlog.testing import capture_logs
 
 from tests.kube.server import START, ManualClock, Server, cuts, refuses, says, status
 from unmoor.kube.client import KubeApi
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import Ref
 from unmoor.model.kinds import MACHINES, NODES, PODS
-from unmoor.runtime.recorder import EventLimits, EventRecorder
+from unmoor.runtime.recorder import LOGGED_AGAIN_S, EventLimits, EventRecorder
 
 NODE = NODES.ref("a", uid="u-a")
 MINUTE = timedelta(minutes=1)
@@ -300,6 +301,24 @@ async def test_a_refusal_is_final(stage: Stage, code: int, reason: str) -> None:
 
     assert (recorder.sent, dict(recorder.dropped)) == (0, {"refused": 1})
     assert stage.clock.naps == []
+
+
+async def test_where_no_event_arrives_the_log_is_not_filled(stage: Stage) -> None:
+    recorder = stage.recorder()
+    with capture_logs() as logged:
+        for minute in range(2):
+            stage.server.answers.extend([refuses(403, "Forbidden")] * 10)
+            for number in range(10):
+                recorder.publish(say(f"{number}", on=NODES.ref(f"n{number}-{minute}")), START)
+            await recorder.flush()
+            await stage.clock.sleep(LOGGED_AGAIN_S)
+
+    assert [(line["event"], line["others"]) for line in logged] == [
+        ("event not sent", 0),
+        ("event not sent", 9),
+    ]
+    assert "403" in logged[0]["error"]
+    assert dict(recorder.dropped) == {"refused": 20}
 
 
 async def test_run_sends_what_is_published_until_it_is_cancelled(stage: Stage) -> None:

@@ -76,6 +76,35 @@ def test_a_crash_that_repeats_is_written_out_once() -> None:
     assert told.count("CRASH as above: KeyError: 'a'") == 2
 
 
+def test_what_fails_again_in_the_same_words_is_not_kept() -> None:
+    """A refusal that is met every ten seconds must not push out how it came to that."""
+    story = Story()
+    looks = Observe(asked=Asked.INSTANCE, subject="nonsense")
+    tried: list[tuple[AnyEffect, Problem | None]] = [
+        (CORDON, None),
+        (CORDON, None),
+        (CORDON, Problem(ProblemKind.FORBIDDEN, "a webhook says no")),
+        (CORDON, Problem(ProblemKind.FORBIDDEN, "a webhook says no")),
+        (CORDON, Problem(ProblemKind.FORBIDDEN, "another says no")),
+        (looks, None),
+        (looks, None),
+    ]
+    for after_s, (effect, problem) in enumerate(tried):
+        outcomes = (Outcome(effect, problem),)
+        step: Step[str] = Step(effects=(effect,))
+        story(Record("termination", "a", moment(after_s), 7, step, outcomes))
+
+    assert [r.moment for r in story.all()] == [moment(s) for s in (0, 1, 2, 4, 5)]
+
+
+def test_the_same_crash_is_kept_once() -> None:
+    story = Story()
+    for after_s in range(RECORDS_KEPT + 1):
+        story(record(after_s=after_s, crash="Boom"))
+
+    assert [r.moment for r in story.all()] == [moment()]
+
+
 def test_keys_and_records_are_bounded() -> None:
     story = Story()
     for number in range(KEYS_KEPT + 10):

@@ -2,8 +2,9 @@
 
 A line is a constant message and fields; as JSON it is one object a line, as text it is for people.
 The lines come from the records of steps (spec 10.3): what was done at Info, what is waited for at
-Debug, what failed at Warning or Error. The same refusal about the same object is told once a day
-(spec 10.4, change monitor) unless it changes. A step that crashes tells its whole story.
+Debug, what failed at Warning or Error. The same refusal about the same object, the same failure of
+the same effect and the same crash are told once a day (spec 10.4, change monitor,
+``cadence.logDedupe``) unless they change. A step that crashes tells its whole story.
 
 Must not: decide, or write a secret: effects carry none, and object bodies are not logged.
 """
@@ -12,13 +13,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections import OrderedDict
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Hashable, MutableMapping
 from typing import Any, TextIO
 
 import msgspec
 import structlog
 
+from unmoor.app.told import Told
 from unmoor.lifecycle.effects import (
     AnyEffect,
     Create,
@@ -32,21 +33,20 @@ from unmoor.lifecycle.effects import (
     Terminate,
 )
 from unmoor.model import names
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import LEASES, Resource
 from unmoor.model.machine import Machine
 from unmoor.model.observation import ProblemKind
 from unmoor.model.settings import SUBJECT
 from unmoor.model.snapshot import View
-from unmoor.policy.verdict import Verdict
+from unmoor.policy.verdict import Reason, Verdict
 from unmoor.runtime.ports import Clock
 from unmoor.runtime.story import Outcome, Record, Story, describe, tell
 
-SAME_AGAIN_S = 24 * 3600.0
-"""The same refusal about the same object is not told again within this time."""
-TOLD_MAX = 20_000
-"""Refusals that are remembered as told."""
+OTHERS_KEPT = 4
+"""A server that is away says so in several words by turns; each is told once."""
 REPORTED_AGAIN_S = 60.0
-"""A watch that stays broken in the same words is told again after this time."""
+"""A watch, or a lease, that stays broken in the same words is told again after this time."""
 FIELD_CHARS_MAX = 2_000
 """A longer text in a field is cut: objects and answers hold what strangers wrote."""
 UNREADABLE = " cannot be read: "
@@ -120,18 +120,21 @@ class LogObserver:
         self.story: Story | None = None
         self.view: View | None = None
         self._clock = clock
-        self._reported: dict[str, tuple[str, float]] = {}
         self._log = structlog.get_logger()
-        self._told: OrderedDict[tuple[object, ...], dict[str, float]] = OrderedDict()
+        self._said = Told()
+        self._failed = Told(OTHERS_KEPT)
+        self._crashed_at = Told()
+        self._reported = Told(OTHERS_KEPT)
 
     def __call__(self, record: Record) -> None:
         """Write what one step did, met and said."""
         if record.crash:
             self._crashed(record)
             return
+        self._crashed_at.forget((record.reconciler, record.key))
         for outcome in record.outcomes:
             line = line_of(outcome, self.view)
-            if line is not None:
+            if self._is_news(record, outcome) and line is not None:
                 level, message, fields = line
                 self._write(level, message, {**fields, "controller": record.reconciler})
         for verdict in self._news(record):
@@ -142,53 +145,87 @@ class LogObserver:
 
         While a server is away, each kind says so once in a while, not at each attempt.
         """
+        is_object = problem.startswith(SUBJECT) or UNREADABLE in problem
+        if is_object:
+            if self._is_reported(problem, problem, self._again_s):
+                self._log.error("object refused", kind=resource.kind, error=problem)
+        elif self._is_reported(resource.kind, problem, REPORTED_AGAIN_S):
+            self._log.warning("watch interrupted", kind=resource.kind, error=problem)
+
+    def lease_problem(self, problem: str) -> None:
+        """Write what keeps us from the lease that says who acts."""
+        if self._is_reported("the lease", problem, REPORTED_AGAIN_S):
+            self._log.warning("lease neither taken nor renewed", error=problem)
+
+    def _is_reported(self, about: Hashable, problem: str, again_s: float) -> bool:
         now_s = self._clock.now().mono
-        if problem.startswith(SUBJECT) or UNREADABLE in problem:
-            self._log.error("object refused", kind=resource.kind, error=problem)
-            return
-        words, told_s = self._reported.get(resource.kind, ("", 0.0))
-        if words == problem and now_s - told_s < REPORTED_AGAIN_S:
-            return
-        self._reported[resource.kind] = (problem, now_s)
-        self._log.warning("watch interrupted", kind=resource.kind, error=problem)
+        return bool(self._reported.news(about, (problem,), now_s=now_s, again_s=again_s))
+
+    @property
+    def _again_s(self) -> float:
+        cadence = Cadence() if self.view is None else self.view.settings.cadence
+        return cadence.log_dedupe_s
 
     def _write(self, level: str, message: str, fields: Fields, controller: str = "") -> None:
         write: Callable[..., None] = getattr(self._log, level)
         write(message, **fields, **({"controller": controller} if controller else {}))
 
     def _crashed(self, record: Record) -> None:
+        error = record.crash.strip().splitlines()[-1]
+        about, now_s = (record.reconciler, record.key), record.moment.mono
+        if not self._crashed_at.news(about, (error,), now_s=now_s, again_s=self._again_s):
+            return
         past = (record,) if self.story is None else self.story.of(record.reconciler, record.key)
         self._log.error(
             "step crashed, please report it with its story",
             controller=record.reconciler,
             key=str(record.key),
-            error=record.crash.strip().splitlines()[-1],
+            error=error,
             story=tell(past),
         )
 
+    def _is_news(self, record: Record, outcome: Outcome) -> bool:
+        """Success always is; a failure is when the same effect did not fail so before."""
+        about = (record.reconciler, *_identity_of(outcome.effect))
+        if outcome.problem is None:
+            self._failed.forget(about)
+            return True
+        words = f"{outcome.problem.kind}: {outcome.problem.message}"
+        now_s = record.moment.mono
+        return bool(self._failed.news(about, (words,), now_s=now_s, again_s=self._again_s))
+
     def _news(self, record: Record) -> list[Verdict]:
         """The verdicts that the step before did not give in the same words, or a day ago."""
-        now_s = record.moment.mono
-        news: list[Verdict] = []
-        given: dict[tuple[object, ...], dict[str, float]] = {}
+        given: dict[Hashable, dict[str, Verdict]] = {}
         for verdict in record.step.verdicts:
-            about: tuple[object, ...] = (
-                record.reconciler,
-                verdict.subject,
-                verdict.method,
-                verdict.reason,
-            )
-            told_s = self._told.get(about, {}).get(verdict.message)
-            if told_s is None or now_s - told_s >= SAME_AGAIN_S:
-                told_s = now_s
-                news.append(verdict)
-            given.setdefault(about, {})[verdict.message] = told_s
-        for known, words in given.items():
-            self._told[known] = words
-            self._told.move_to_end(known)
-        while len(self._told) > TOLD_MAX:
-            self._told.popitem(last=False)
-        return news
+            if verdict.reason is Reason.SETTINGS_INVALID:
+                continue  # reported at once, by every process, by whoever applies the settings
+            about = (record.reconciler, verdict.subject, verdict.method, verdict.reason)
+            given.setdefault(about, {})[verdict.message] = verdict
+        now_s, again_s = record.moment.mono, self._again_s
+        return [
+            said[words]
+            for about, said in given.items()
+            for words in self._said.news(about, tuple(said), now_s=now_s, again_s=again_s)
+        ]
+
+
+def _identity_of(effect: AnyEffect) -> tuple[str, str, str]:
+    """What is tried, and on whom: the same when it is tried again."""
+    what = type(effect).__name__
+    match effect:
+        case Patch():
+            return what, f"{effect.ref} {effect.ref.uid}", effect.subresource
+        case Create() | Delete() | Evict():
+            return what, f"{effect.ref} {effect.ref.uid}", ""
+        case Launch():
+            return what, str(effect.machine), ""
+        case Terminate() | TagInstance():
+            return what, effect.provider_id, ""
+        case Observe():
+            return what, effect.subject, str(effect.asked)
+        case Publish():
+            return what, str(effect.regarding), effect.reason
 
 
 def said_by(verdict: Verdict) -> Line:

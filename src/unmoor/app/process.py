@@ -82,6 +82,7 @@ async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
             observers=(written, metrics),
             report=written.report,
             on_leadership=_announcer(notifier),
+            on_lease_problem=written.lease_problem,
         )
         written.story, written.view = controller.story, controller.store
         _greet(options, controller)
@@ -172,7 +173,10 @@ def _lease(read: Settings) -> LeaseTimes:
 
 
 async def _settings(api: Api, options: RunOptions) -> Settings:
-    """The settings as they are at the start; the controller follows them from then on."""
+    """The settings as they are at the start; the controller follows them from then on.
+
+    It says what cannot be used, too.
+    """
     ref = kinds.CONFIG_MAPS.ref(options.settings_name, options.namespace)
     try:
         body = await api.get(ref)
@@ -181,7 +185,5 @@ async def _settings(api: Api, options: RunOptions) -> Settings:
             raise
         log.info("no settings, defaults apply", configmap=f"{ref.namespace}/{ref.name}")
         return Settings()
-    read, errors = settings.read(body.get("data") or {})
-    for problem in errors:
-        log.error("setting refused", error=str(problem))
+    read, _ = settings.read(body.get("data") or {})
     return read

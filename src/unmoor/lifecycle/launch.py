@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from unmoor.lifecycle import conditions
-from unmoor.lifecycle.effects import Delete, Fact, Launch, Observe, annotate, label, say
+from unmoor.lifecycle.effects import AnyEffect, Delete, Fact, Launch, Observe, annotate, label, say
 from unmoor.lifecycle.step import Step
 from unmoor.model import names, resources
 from unmoor.model.instance import CloudInstance, LaunchRequest
@@ -230,7 +230,11 @@ def _invalid(machine: Machine, field: str, problem: str) -> Step[int]:
 def _waiting(
     machine: Machine, until: float, problem: Problem, lost: int, moment: Moment
 ) -> Step[int]:
-    """The failure is a condition on the machine; it goes when a later attempt succeeds."""
+    """The failure is a condition on the machine; it goes when a later attempt succeeds.
+
+    What will never be accepted as it is, somebody has written: it is for people to mend.
+    """
+    is_theirs = problem.kind is ProblemKind.INVALID
     reason = "LinkFailed" if linked_to(machine) else "LaunchFailed"
     message = shortened(problem.message)
     verdict = Verdict(
@@ -238,15 +242,22 @@ def _waiting(
         method=Method.LIFECYCLE,
         reason=Reason.LAUNCH_FAILED,
         message=(
-            f"machine {machine.name} was not launched ({problem.kind}): {message}; tried again in "
-            f"{max(until - moment.mono, 0):.0f} s"
+            f"machine {machine.name} was not launched ({problem.kind}): {message}; "
+            f"{'mend what it asks for' if is_theirs else 'it is tried again'}"
         ),
-        evidence={"attempt": _number_of(machine), "kind": problem.kind},
+        evidence={
+            "attempt": _number_of(machine),
+            "kind": problem.kind,
+            "again_in_s": round(max(until - moment.mono, 0)),
+        },
+        event=reason if is_theirs else "",
+        is_warning=is_theirs,
     )
     patch = conditions.update(
         machine, conditions.false(MACHINE_LAUNCHED, reason, message), moment=moment
     )
-    return Step(effects=patch, memory=lost, verdicts=(verdict,), wake_at=until)
+    effects: tuple[AnyEffect, ...] = (*patch, *say(verdict))
+    return Step(effects=effects, memory=lost, verdicts=(verdict,), wake_at=until)
 
 
 def shortened(message: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -84,8 +83,13 @@ class Controller:
         observers: Sequence[Observer] = (),
         report: Report | None = None,
         on_leadership: OnLeadership | None = None,
+        on_lease_problem: Callable[[str], None] | None = None,
     ) -> None:
-        """Assemble; nothing is asked of the ports yet."""
+        """Assemble; nothing is asked of the ports yet.
+
+        ``report`` hears what informers meet and which settings are refused, ``on_lease_problem``
+        what keeps us from the lease.
+        """
         self.ports = ports
         self.options = options
         scheme = ports.cloud.scheme if ports.cloud is not None else ""
@@ -103,6 +107,7 @@ class Controller:
             )
         self._report = report or _ignore
         self._on_leadership = on_leadership or _say_nothing
+        self._on_lease_problem = on_lease_problem or _say_nothing
         self.informer = Informer(
             ports.api,
             self.store,
@@ -137,8 +142,7 @@ class Controller:
                 # Whoever cannot see the cluster must not keep the lease from those who can.
                 self._on_leadership(self.leader is None)
                 if self.leader is not None:
-                    told = partial(self._report, kinds.LEASES)
-                    tasks.create_task(self.leader.run(self._lead, told))
+                    tasks.create_task(self.leader.run(self._lead, self._on_lease_problem))
                 await self.loop.run(reconcilers)
         finally:
             if self.leader is not None:
@@ -179,7 +183,7 @@ class Controller:
         self.loop.wake_all()
 
 
-def _say_nothing(_is_leading: bool) -> None:  # noqa: FBT001 - as above
+def _say_nothing(_what: bool | str) -> None:  # noqa: FBT001 - as above
     """Tell nobody."""
 
 

@@ -27,6 +27,7 @@ COUNT_MOST = 2**31 - 1
 """The server refuses a lease with a larger count, whoever wrote the one before."""
 RELEASE_LIMIT_S = 5.0
 """A clean stop tries this long to give the lease up."""
+_FORBIDDEN = 403
 _NOT_FOUND = 404
 _CONFLICT = 409
 
@@ -93,12 +94,22 @@ class Leader:
                     self._renewed_at = asked_at if await self._try() else None
             except (PortError, TimeoutError) as error:
                 # Unknown or refused: what we hold stays good until its deadline.
-                on_problem(f"{self._ref} is not held: {str(error) or 'no answer in time'}")
+                on_problem(self._about(error))
             is_leading = self.may_act()
             if is_leading != was_leading:
                 was_leading = is_leading
                 on_change(is_leading)
             await self._clock.sleep(self._times.retry_s)
+
+    def _about(self, error: PortError | TimeoutError) -> str:
+        said = f"{self._ref} is not held: {str(error) or 'no answer in time'}"
+        if isinstance(error, ApiError) and error.code == _FORBIDDEN:
+            said += (
+                '; without it nothing is done. Let this service account "get", "create" and '
+                f'"patch" leases of coordination.k8s.io in namespace {self._ref.namespace}, as '
+                "deploy/rbac.yaml has it"
+            )
+        return said
 
     async def release(self) -> None:
         """Give the lease up at a clean stop, so that the next instance need not wait."""

@@ -34,6 +34,8 @@ MESSAGE_LIMIT_CHARS = 1024
 """What the newer events API takes; longer ones are cut."""
 NAME_LIMIT_CHARS = 253
 DIGEST_CHARS = 16
+LOGGED_AGAIN_S = 60.0
+"""Where no event arrives, the log names one this often, and counts the others."""
 
 DropReason: TypeAlias = Literal["queue-full", "rate-limited", "refused", "failed"]
 
@@ -92,6 +94,8 @@ class EventRecorder:
         self._buckets: OrderedDict[Ref, TokenBucket] = OrderedDict()
         self._wake = asyncio.Event()
         self._sending = asyncio.Lock()
+        self._logged_at: float | None = None
+        self._unlogged = 0
         self.sent = 0
         self.repeated = 0
         self.dropped: Counter[DropReason] = Counter()
@@ -184,11 +188,17 @@ class EventRecorder:
     def _give_up(self, words: _Words, error: PortError) -> None:
         self.dropped["refused" if _is_final(error) else "failed"] += 1
         words.last_taken = None  # nobody heard it, so it may be said again at once
+        now_s = self._clock.now().mono
+        if self._logged_at is not None and now_s < self._logged_at + LOGGED_AGAIN_S:
+            self._unlogged += 1
+            return
+        others, self._unlogged, self._logged_at = self._unlogged, 0, now_s
         log.warning(
             "event not sent",
             regarding=str(words.event.regarding),
             reason=words.event.reason,
             error=str(error),
+            others=others,
         )
 
     async def _send(self, words: _Words, now: datetime) -> None:

@@ -80,10 +80,8 @@ class Story:
         """Keep a record, unless it says nothing new."""
         where = (record.reconciler, record.key)
         records = self._records.get(where)
-        if not record.step.effects and not record.crash:
-            said = records[-1].step.verdicts if records else ()
-            if record.step.verdicts == said:
-                return
+        if not _is_news(record, records[-1] if records else None):
+            return
         if records is None:
             records = self._records[where] = deque(maxlen=RECORDS_KEPT)
         self._records.move_to_end(where)
@@ -102,6 +100,22 @@ class Story:
         """Every record kept, in the order of time."""
         records = [record for kept in self._records.values() for record in kept]
         return sorted(records, key=lambda r: (r.moment.mono, r.version, r.reconciler, str(r.key)))
+
+
+def _is_news(record: Record, last: Record | None) -> bool:
+    """It says something else than the one before, has done something, or fails in other words."""
+    if record.crash:
+        return last is None or record.crash != last.crash
+    verdicts, outcomes = ((), ()) if last is None else (last.step.verdicts, last.outcomes)
+    if record.step.verdicts != verdicts:
+        return True
+    if not record.step.effects or record.outcomes == outcomes != ():
+        return any(_has_acted(outcome) for outcome in record.outcomes)
+    return True
+
+
+def _has_acted(outcome: Outcome) -> bool:
+    return outcome.problem is None and not isinstance(outcome.effect, Observe)
 
 
 def tell(records: Iterable[Record]) -> str:
