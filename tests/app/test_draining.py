@@ -8,6 +8,7 @@ import pytest
 from tests.scenarios.virtual import QUICK
 from unmoor.app.cli.command import Failure
 from unmoor.app.draining import Change, Drained, Draining, Ports
+from unmoor.app.forecast import look_ahead
 from unmoor.app.progress import line_of, outcome_of
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.cloud.simulated import SimulatedCloud
@@ -188,6 +189,30 @@ def test_pods_that_stay_are_not_waited_for() -> None:
         assert drained.is_drained
         assert drained.moved == 0
         assert len(await scene.pods()) == 1
+
+    played(story)
+
+
+def test_a_pod_that_cannot_be_read_holds_it_and_a_rehearsal_says_so() -> None:
+    async def story(scene: Scene) -> None:
+        odd = Ref("Pod", "odd", namespace="default")
+        container = {"name": "c", "image": "c"}
+        spec = {"nodeName": "a", "hostNetwork": "yes", "containers": [container]}
+        meta = {"name": "odd", "namespace": "default"}
+        await scene.api.create(odd, {"metadata": meta, "spec": spec})
+        outlook = await look_ahead(scene.api, "a", scene.world.clock.now())
+        assert [(one.pod, one.what) for one in outlook.pods] == [("default/odd", "held")]
+        assert not outlook.is_clear
+
+        drained = await scene.drain(timeout_s=60.0)
+
+        assert not drained.is_drained
+        assert drained.left == ("default/odd",)
+        (why,) = [one for one in drained.blockers if "delete the pod" in one]
+        assert '`$.spec.hostNetwork`, where "yes" stands' in why
+
+        await scene.api.delete(odd, DeleteOptions(grace_s=0))
+        assert (await scene.drain()).is_drained
 
     played(story)
 

@@ -33,6 +33,7 @@ from unmoor.model.instance import CloudInstance, InstanceState
 from unmoor.model.kinds import KIND_OF, KINDS, PODS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
+from unmoor.model.pod import Pod
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import Identity, View
 from unmoor.policy.drain import budgets_over
@@ -65,6 +66,8 @@ class World:
         self.view = View.of(*objects, settings=settings, identity=identity)
         self.cloud = {one.provider_id: one for one in instances}
         self.moment = builders.moment()
+        self.skew_s = 0.0
+        """How far the wall clock that steps see is ahead of the servers'."""
         self.effects: list[AnyEffect] = []
         self.facts: list[Fact] = []
         self.fails: Fails = lambda _: False
@@ -73,6 +76,9 @@ class World:
         """These are carried out, and the answer is lost."""
         self.memories: dict[tuple[str, str], Any] = {}
         self.stuck_pods: set[str] = set()
+        self.unseen: list[Object] = []
+        """What no watch has brought: only who asks the server finds it."""
+        self.roll_call_problem: Problem | None = None
         self.launch_problems: list[Problem] = []
         self.lost_launches = 0
         self.eviction_problem: Problem | None = None
@@ -132,7 +138,8 @@ class World:
     def step(self, row: Row, key: str) -> Step[Any]:
         """Decide once and act."""
         memory = self.memories.get((row.name, key))
-        step = row.step(self.view, key, memory, self.moment)
+        wall = self.moment.wall + timedelta(seconds=self.skew_s)
+        step = row.step(self.view, key, memory, Moment(wall, self.moment.mono))
         self.memories[row.name, key] = step.memory
         self.acted = False
         for effect in step.effects:
@@ -345,14 +352,27 @@ class World:
                 result = self.cloud.get(effect.subject)
             case Asked.INSTANCES:
                 result = tuple(one for one in self.cloud.values() if one.cluster == effect.subject)
+            case Asked.PODS if self.roll_call_problem is not None:
+                self._answer(effect.asked, effect.subject, None, self.roll_call_problem)
+                return self.roll_call_problem
+            case Asked.PODS:
+                self._find(lambda one: isinstance(one, Pod) and one.node_name == effect.subject)
+                result = self.moment.mono
             case Asked.OBJECT:
                 assert effect.ref is not None
+                ref = effect.ref
+                self._find(lambda one: (KIND_OF[type(one)], one.key) == (ref.kind, ref.key))
                 result = True if self.view.find(effect.ref) is not None else None
             case _:
                 raise AssertionError(f"{effect.asked} has its own effect")
         problem = Problem(ProblemKind.NOT_FOUND) if result is None else None
         self._answer(effect.asked, effect.subject, result, problem)
         return problem
+
+    def _find(self, is_meant: Callable[[Object], bool]) -> None:
+        for one in [one for one in self.unseen if is_meant(one)]:
+            self.unseen.remove(one)
+            self.put(one)
 
     def _answer(self, asked: Asked, subject: str, result: Any, problem: Problem | None) -> None:
         self.view._answers[asked, subject] = Answer(self.moment, result, problem)

@@ -7,6 +7,7 @@ from tests.lifecycle.rows import TERMINATION
 from tests.lifecycle.test_termination import deleted, evicted, reasons
 from unmoor.lifecycle.effects import Delete, Evict
 from unmoor.model import names
+from unmoor.model.cadence import Cadence
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
@@ -16,7 +17,7 @@ def test_e10_grace_shrinks_to_what_is_left() -> None:
     world = deleted(
         pod("slow", gone_by=at(3600), grace_s=3600),
         pod("long", grace_s=600),
-        settings=Settings(drain_deadline_s=300),
+        settings=Settings(drain_deadline_s=300, cadence=Cadence(deadline_least_s=1)),
     )
     world.wait(90)
     world.settle(TERMINATION)

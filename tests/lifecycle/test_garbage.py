@@ -18,7 +18,7 @@ from unmoor.model.cluster import Lease
 from unmoor.model.instance import InstanceState
 from unmoor.model.machine import MACHINE_LAUNCHED
 from unmoor.model.observation import Answer, Asked
-from unmoor.model.snapshot import Identity
+from unmoor.model.snapshot import Identity, Unreadable
 
 LAUNCHED = (condition(MACHINE_LAUNCHED),)
 UNKNOWN = {names.PROVISIONER_NAME: "unknown"}
@@ -204,7 +204,7 @@ def test_an_unclaimed_node_on_an_instance_that_is_no_attempt_of_ours_is_left_alo
 
 def test_while_a_machine_cannot_be_read_no_instance_is_collected() -> None:
     world = World(instances=[instance()])
-    world.view._broken["Machine"]["", "m-x"] = "spec.taints: expected array"
+    world.view._broken["Machine"]["", "m-x"] = Unreadable("spec.taints: expected array")
     world.run(GARBAGE, for_s=300, tick_s=10)
     assert world.done(Terminate) == []
 

@@ -254,6 +254,8 @@ SPEC_10_4 = {
 OURS = {
     "moved_pods_limit_s": 600,
     "absence_memory_s": 60,
+    "pods_memory_s": 10,
+    "deadline_least_s": 300,
     "watch_retry_s": 0.2,
     "watch_retry_most_s": 10,
     "watch_silence_s": 180,

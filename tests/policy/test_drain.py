@@ -14,6 +14,7 @@ from unmoor.model.selector import LabelSelector, LabelSelectorRequirement
 from unmoor.model.snapshot import View
 from unmoor.policy import drain
 from unmoor.policy.drain import Deadline
+from unmoor.policy.pods import Patience
 
 
 def named(pods: tuple[Pod, ...]) -> list[str]:
@@ -22,7 +23,7 @@ def named(pods: tuple[Pod, ...]) -> list[str]:
 
 def planned(*pods: Pod, left_s: float | None = None, **given: Any) -> drain.Plan:
     deadline = Deadline() if left_s is None else Deadline(at(left_s))
-    return drain.plan(pods, moment(), stuck_after_s=60.0, deadline=deadline, **given)
+    return drain.plan(pods, moment(), patience=Patience(60.0), deadline=deadline, **given)
 
 
 WEB = pod("web")
@@ -95,17 +96,50 @@ def test_deadlines(text: str, default_s: float | None, expected: datetime | None
     annotations = {names.DRAIN_DEADLINE: text} if text else {}
     deadline = drain.deadline_of(node(annotations=annotations, deleted_at=at(0)), default_s)
 
-    assert deadline == Deadline(expected)
+    assert deadline.at == expected
+    assert deadline.length_s == (None if expected is None else (expected - at(0)).total_seconds())
+
+
+@pytest.mark.parametrize(
+    ("deadline", "seen_s_ago", "left_s"),
+    [
+        (Deadline(at(200), length_s=600), 0, 300),
+        (Deadline(at(-3600), length_s=600), 0, 300),
+        (Deadline(at(-3600), length_s=600), 200, 100),
+        (Deadline(at(-3600), length_s=600), 900, -600),
+        (Deadline(at(-3600), length_s=60), 0, 60),
+        (Deadline(at(-3600), length_s=-60), 0, -60),
+        (Deadline(at(900), length_s=600), 0, 900),
+        (Deadline(at(-3600)), 0, -3600),
+    ],
+    ids=[
+        "ahead",
+        "far ahead",
+        "later",
+        "long over",
+        "short",
+        "in the past",
+        "behind",
+        "a person's",
+    ],
+)
+def test_a_deadline_does_not_pass_just_because_a_clock_says_so(
+    deadline: Deadline, seen_s_ago: float, left_s: float
+) -> None:
+    now = moment()
+    held = deadline.held_to(300.0, now.mono - seen_s_ago, now)
+
+    assert held.left_s(now.wall) == left_s
 
 
 def test_r1_pods_that_keep_coming_back_hold_up_no_later_tier() -> None:
     critical = pod("dns", priority_class=names.SYSTEM_CLUSTER_CRITICAL)
     stubborn = pod("stubborn")
-    held = drain.plan([critical, stubborn], moment(), stuck_after_s=60.0)
+    held = drain.plan([critical, stubborn], moment(), patience=Patience(60.0))
     assert named(held.turn) == ["stubborn"]
 
     plan = drain.plan(
-        [critical, stubborn], moment(), stuck_after_s=60.0, returning=frozenset({stubborn.uid})
+        [critical, stubborn], moment(), patience=Patience(60.0), returning=frozenset({stubborn.uid})
     )
     assert named(plan.turn) == ["dns", "stubborn"]
     assert named(plan.waiting) == ["dns", "stubborn"]
@@ -125,7 +159,7 @@ def test_a_deadline_at_the_end_of_time_is_one() -> None:
         annotated = node(annotations={names.DRAIN_DEADLINE: text}, deleted_at=at(0))
         deadline = drain.deadline_of(annotated, 1e12)
         plan = drain.plan(
-            [pod("web", gone_by=at(400))], moment(), stuck_after_s=1e12, deadline=deadline
+            [pod("web", gone_by=at(400))], moment(), patience=Patience(1e12), deadline=deadline
         )
 
         assert deadline.problem == ""

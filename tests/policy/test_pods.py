@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import TOLERATES_CORDON, at, daemon_pod, mirror_pod, moment, pod
+from tests.builders import TOLERATES_CORDON, at, changed, daemon_pod, mirror_pod, moment, pod
 from unmoor.model import names
 from unmoor.model.pod import Pod
 from unmoor.policy import pods
@@ -43,7 +43,36 @@ from unmoor.policy.pods import Standing
     ],
 )
 def test_each_pod_has_its_row(one: Pod, row: Standing) -> None:
-    assert pods.standing_of(one, moment().wall, 60.0) is row
+    assert pods.standing_of(one, moment(), pods.Patience(60.0)) is row
+
+
+@pytest.mark.parametrize(
+    ("one", "seen_at", "row"),
+    [
+        (pod(gone_by=at(-600)), None, pods.TERMINATING),
+        (pod(gone_by=at(-600)), -90, pods.TERMINATING),
+        (pod(gone_by=at(-600)), -91, pods.STUCK),
+        (pod(gone_by=at(-60)), -1000, pods.TERMINATING),
+        (pod(gone_by=at(-600), grace_s=500), -559, pods.TERMINATING),
+        (pod(gone_by=at(-600), grace_s=500), -561, pods.STUCK),
+    ],
+    ids=["new", "at the limit", "stuck", "by the stamp it is not", "long grace", "and beyond it"],
+)
+def test_a_pod_is_stuck_when_both_clocks_say_so(
+    one: Pod, seen_at: float | None, row: Standing
+) -> None:
+    now = moment()
+    seen = {} if seen_at is None else {one.uid: now.mono + seen_at}
+
+    assert pods.standing_of(one, now, pods.Patience(60.0, seen)) is row
+
+
+def test_a_grace_that_the_deletion_has_made_longer_counts() -> None:
+    longer = changed(pod(gone_by=at(-600)), metadata__deletion_grace_period_seconds=3600)
+    now = moment()
+
+    assert not pods.Patience(60.0, {longer.uid: now.mono - 3000}).is_over(longer, now)
+    assert pods.Patience(60.0, {longer.uid: now.mono - 3661}).is_over(longer, now)
 
 
 @pytest.mark.parametrize(

@@ -313,7 +313,8 @@ class ScriptedApi:
 
 def _matches(body: JSON, query: Query) -> bool:
     meta = body["metadata"]
-    is_named = query.fields in {"", f"metadata.name={meta['name']}"}
+    node = (body.get("spec") or {}).get("nodeName", "")
+    is_named = query.fields in {"", f"metadata.name={meta['name']}", f"spec.nodeName={node}"}
     return is_named and query.namespace in {"", meta["namespace"]}
 
 

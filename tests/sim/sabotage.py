@@ -19,7 +19,7 @@ from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
 from unmoor.model.kinds import Resource
 from unmoor.model.moment import Moment
-from unmoor.model.observation import Answer, Problem, ProblemKind
+from unmoor.model.observation import Answer, Asked
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.runtime.ports import (
@@ -306,22 +306,6 @@ def _lets_go(effect: Any) -> bool:
     return names.DISRUPTION in marks and marks[names.DISRUPTION] is None
 
 
-class LaggingListTrusted(RowBug):
-    """What is not in the cloud's list is taken for gone."""
-
-    rows_concerned: tuple[str, ...] = ("garbage",)
-
-    def step(
-        self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
-    ) -> Step[Any]:
-        def instance(provider_id: str) -> Answer[CloudInstance]:
-            del provider_id
-            return Answer(moment, None, Problem(ProblemKind.NOT_FOUND, "not in the list"))
-
-        blind: Any = _Blind(view, instance=instance)
-        return step(blind, key, memory, moment)
-
-
 class ClusterTagIgnored(Meddling):
     """Everything in the cloud is taken for ours."""
 
@@ -384,3 +368,33 @@ class RunningCommandForgotten(RowBug):
 
         blind: Any = _Blind(view, sorted=of_memory)
         return step(blind, key, memory, moment)
+
+
+class WatchTrusted(RowBug):
+    """What the watches have not brought is not there: the server is never asked for the pods."""
+
+    rows_concerned: tuple[str, ...] = ("termination", "deprovisioning")
+
+    def step(
+        self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
+    ) -> Step[Any]:
+        def answer(asked: Asked, subject: str) -> Answer[Any] | None:
+            return (
+                Answer(moment, moment.mono) if asked is Asked.PODS else view.answer(asked, subject)
+            )
+
+        blind: Any = _Blind(view, answer=answer)
+        return step(blind, key, memory, moment)
+
+
+class ClockTrusted(RowBug):
+    """Whether a terminating pod is stuck is read off the wall clock alone."""
+
+    rows_concerned: tuple[str, ...] = ("termination",)
+
+    def step(
+        self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
+    ) -> Step[Any]:
+        long_ago = {pod.uid: 0.0 for pod in view.pods_on(key)}
+        known = memory and msgspec.structs.replace(memory, terminating=long_ago)
+        return step(view, key, known, moment)

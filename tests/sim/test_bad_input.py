@@ -199,6 +199,46 @@ def test_a_bad_machine_stops_nobody_else(spec: JSON, field: str) -> None:
     _check(ground, field)
 
 
+def test_a_bad_pod_holds_its_node_and_no_other() -> None:
+    """Nobody can read it where it runs; the node of another pod goes meanwhile."""
+    odd = kinds.PODS.ref("odd", FIELD)
+
+    async def play() -> Ground:
+        ground = Ground()
+        async with ground.world:
+            await ground.apply(
+                objects.namespace(NAMESPACE),
+                objects.namespace(FIELD),
+                objects.settings(NAMESPACE, **SETTINGS),
+                objects.provisioner("red", ttlSecondsAfterEmpty=5),
+            )
+            await ground.process.start()
+            await ground.apply(objects.machine("held", provisioner="red", field=FIELD))
+            await ground.until(lambda: bool(ground.all("Node")))
+            (node,) = ground.all("Node")
+            ref, body = objects.pod("odd", namespace=FIELD)
+            spec = {**body["spec"], "nodeName": node["metadata"]["name"], "hostNetwork": "yes"}
+            await ground.apply((ref, {**body, "spec": spec}))
+            await ground.apply(objects.machine("good", provisioner="red", field=FIELD))
+            await ground.until(lambda: bool(_nodes_of_good(ground)))
+            await ground.until(lambda: not ground.has("Machine", "good"))
+            await ground.world.api.delete(kinds.NODES.ref(node["metadata"]["name"]))
+            await ground.world.clock.sleep(TOLD_WITHIN_S)
+            assert ground.has("Node", node["metadata"]["name"])
+            ground.words = ground.said(node["metadata"]["name"])
+            await ground.world.api.delete(odd, DeleteOptions(grace_s=0))
+            await ground.until(lambda: not ground.all("Node"))
+            await ground.process.stop()
+        return ground
+
+    ground = run(play())
+
+    assert not ground.crashes, tell(ground.crashes)
+    assert "pod apps/odd cannot be read" in ground.words
+    assert '`$.spec.hostNetwork`, where "yes" stands' in ground.words
+    assert not ground.has("Machine", "held")
+
+
 def _given(body: JSON) -> JSON:
     """None takes a field away."""
     spec = {key: value for key, value in body["spec"].items() if value is not None}

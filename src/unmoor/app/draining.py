@@ -21,9 +21,9 @@ import msgspec
 from unmoor.app.cli.command import Failure
 from unmoor.lifecycle import drain
 from unmoor.lifecycle.effects import Patch
+from unmoor.lifecycle.eviction import Memory
 from unmoor.model.base import Ref
 from unmoor.model.kinds import BUDGETS, NODES, PODS, Resource
-from unmoor.model.moment import Moment
 from unmoor.model.observation import ProblemKind
 from unmoor.policy import pods as standing
 from unmoor.policy.drain import Deadline
@@ -38,7 +38,9 @@ from unmoor.runtime.story import Record, Story, tell
 
 HOPELESS = frozenset({ProblemKind.FORBIDDEN, ProblemKind.INVALID})
 """A cordon that failed like this fails the next time, too."""
-HELD = frozenset({Reason.BUDGET, Reason.TWO_BUDGETS, Reason.EVICTION_REFUSED})
+HELD = frozenset(
+    {Reason.BUDGET, Reason.TWO_BUDGETS, Reason.EVICTION_REFUSED, Reason.UNREADABLE_POD}
+)
 ROUTINE = frozenset({Reason.PODS_LEFT, Reason.DRAINED}) | HELD
 """What is shown pod by pod, or at the end, and not as a note about the node."""
 
@@ -96,7 +98,7 @@ class Draining:
         """Drain; return when it is over, one way or the other."""
         begun = self._ports.clock.now()
         at = None if deadline_s is None else begun.plus(deadline_s)
-        work = asyncio.create_task(self._work(Deadline(at=at)))
+        work = asyncio.create_task(self._work(Deadline(at=at, length_s=deadline_s)))
         try:
             either: set[asyncio.Future[Any]] = {work, self._end}
             await asyncio.wait(either, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -182,7 +184,7 @@ class Draining:
             if verdict.reason in HELD
         }
         self._blockers = dict(held)
-        states = self._states(record.moment, held)
+        states = self._states(record, held)
         for pod in sorted(self.states.keys() - states.keys()):
             self.moved += 1
             self._tell("gone", pod=pod)
@@ -191,10 +193,13 @@ class Draining:
                 self._tell(state, held.get(pod, "") if state == "held" else "", pod=pod)
         self.states = states
 
-    def _states(self, moment: Moment, held: dict[str, str]) -> dict[str, str]:
-        limit_s = self._store.settings.cadence.stuck_terminating_s
-        waited_for = standing.waited_for(self._store.pods_on(self.node), moment.wall, limit_s)
-        states = {}
+    def _states(self, record: Record, held: dict[str, str]) -> dict[str, str]:
+        known = record.step.memory
+        seen = known.terminating if isinstance(known, Memory) else {}
+        patience = standing.Patience(self._store.settings.cadence.stuck_terminating_s, seen)
+        on_node = self._store.pods_on(self.node)
+        waited_for = standing.waited_for(on_node, record.moment, patience)
+        states = dict.fromkeys(held, "held")
         for pod in waited_for:
             name = f"{pod.namespace}/{pod.name}"
             if pod.is_deleting:

@@ -25,7 +25,7 @@ from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.policy import drain, pods
-from unmoor.runtime.ports import Api, ApiError, Query
+from unmoor.runtime.ports import Api, ApiError, Broken, Query
 
 T = TypeVar("T")
 
@@ -60,8 +60,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 async def look_ahead(api: Api, name: str, moment: Moment) -> Outlook:
     """Look at one node and ask the server. Raises Failure when there is no such node."""
     node = await find_node(api, name)
-    on_node = await _all(api, PODS, Query(fields=f"spec.nodeName={name}"))
-    budgets = await _all(api, BUDGETS, Query())
+    on_node, broken = await _all(api, PODS, Query(fields=f"spec.nodeName={name}"))
+    budgets, _ = await _all(api, BUDGETS, Query())
     view = View.of(node, *on_node, *budgets)
     permits = asyncio.Semaphore(CONCURRENT_MAX)
 
@@ -70,10 +70,18 @@ async def look_ahead(api: Api, name: str, moment: Moment) -> Outlook:
             return await _forecast(api, view, pod, moment)
 
     forecasts = await asyncio.gather(*(one(pod) for pod in view.pods_on(name)))
+    unreadable = [
+        Forecast(
+            pod=f"{found.ref.namespace}/{found.ref.name}",
+            what="held",
+            why=pods.about_unreadable(found.ref.key, found.problem),
+        )
+        for found in broken
+    ]
     return Outlook(
         node=name,
         is_cordoned=node.is_cordoned,
-        pods=tuple(forecasts),
+        pods=(*forecasts, *unreadable),
         notes=_shared_budgets(view, view.pods_on(name), moment),
     )
 
@@ -90,20 +98,22 @@ async def find_node(api: Api, name: str) -> Node:
     return msgspec.convert(body, Node, strict=False)
 
 
-async def _all(api: Api, resource: Resource[T], query: Query) -> list[T]:
+async def _all(api: Api, resource: Resource[T], query: Query) -> tuple[list[T], list[Broken]]:
     found: list[T] = []
+    broken: list[Broken] = []
     after = ""
     while True:
         page = await api.list(resource, query, limit=PAGE_SIZE, after=after)
         found += page.items
+        broken += page.broken
         after = page.next
         if not after:
-            return found
+            return found, broken
 
 
 async def _forecast(api: Api, view: View, pod: Pod, moment: Moment) -> Forecast:
     name = f"{pod.namespace}/{pod.name}"
-    place = pods.standing_of(pod, moment.wall, view.settings.cadence.stuck_terminating_s)
+    place = pods.standing_of(pod, moment, _patience(view))
     if not place.is_evicted:
         return Forecast(pod=name, what="awaited" if place.is_waited_for else "stays", why=place.why)
     budgets = drain.budgets_over(view, pod)
@@ -113,6 +123,10 @@ async def _forecast(api: Api, view: View, pod: Pod, moment: Moment) -> Forecast:
     if budgets and (len(budgets) > 1 or problem.code == TOO_MANY_REQUESTS):
         return Forecast(pod=name, what="held", why=drain.about_budgets(pod, budgets))
     return Forecast(pod=name, what="held", why=f"the server refuses: {problem.message}")
+
+
+def _patience(view: View) -> pods.Patience:
+    return pods.Patience(view.settings.cadence.stuck_terminating_s)
 
 
 async def _refusal(api: Api, pod: Pod) -> ApiError | None:
@@ -144,9 +158,8 @@ def _shared_budgets(view: View, on_node: Iterable[Pod], moment: Moment) -> tuple
     """Budgets that let fewer pods go at once than this node has under them."""
     under: dict[tuple[str, str], int] = {}
     allowed: dict[tuple[str, str], int] = {}
-    limit_s = view.settings.cadence.stuck_terminating_s
     for pod in on_node:
-        if not pods.standing_of(pod, moment.wall, limit_s).is_evicted:
+        if not pods.standing_of(pod, moment, _patience(view)).is_evicted:
             continue
         for budget in drain.budgets_over(view, pod):
             under[budget.key] = under.get(budget.key, 0) + 1

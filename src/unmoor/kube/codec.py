@@ -15,8 +15,9 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from unmoor.model.base import JSON, Ref, without_nulls
+from unmoor.model.base import JSON, without_nulls
 from unmoor.model.kinds import Resource
+from unmoor.runtime.broken import broken_of
 from unmoor.runtime.ports import Bookmark, Broken, Change, Page, WatchEvent
 
 T = TypeVar("T")
@@ -144,7 +145,7 @@ class Codec(Generic[T]):
                     return Change(event.type, decoded)
                 return msgspec.structs.replace(decoded, is_deleted=event.type == "DELETED")
             case "BOOKMARK":
-                return Bookmark(_string(_metadata(_lenient(text)), "resourceVersion"))
+                return Bookmark(_version(_lenient(text)))
             case "ERROR":
                 raise ServerSaid(_lenient(text))
             case _:
@@ -159,17 +160,7 @@ class Codec(Generic[T]):
         try:
             return msgspec.convert(without_nulls(_OBJECT.decode(text)), self._type)
         except _FAILURES as error:
-            meta = _metadata(_lenient(text))
-            return Broken(
-                ref=Ref(
-                    kind=self._kind,
-                    name=_string(meta, "name"),
-                    namespace=_string(meta, "namespace"),
-                    uid=_string(meta, "uid"),
-                ),
-                resource_version=_string(meta, "resourceVersion"),
-                problem=str(error),
-            )
+            return broken_of(self._kind, _lenient(text), error)
 
 
 def decode_object(text: bytes) -> JSON:
@@ -188,11 +179,7 @@ def _lenient(text: bytes) -> JSON:
         return {}
 
 
-def _metadata(obj: JSON) -> JSON:
+def _version(obj: JSON) -> str:
     meta = obj.get("metadata")
-    return meta if isinstance(meta, dict) else {}
-
-
-def _string(obj: JSON, field: str) -> str:
-    value = obj.get(field)
+    value = meta.get("resourceVersion") if isinstance(meta, dict) else ""
     return value if isinstance(value, str) else ""

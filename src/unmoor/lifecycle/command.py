@@ -3,8 +3,9 @@
 The ``Disruption`` exists before anything else happens, so a restart finds what was begun. In
 order: each node is cordoned, with the command's name in the same patch; after a short while each is
 looked at again on fresh state, and whichever should not go after all is left out, first in the
-object and then on the node; then the phase says that the rest goes, and only then are nodes
-deleted. It is over when the nodes are gone and the pods that it moved are ready again (R3).
+object and then on the node; the API server itself is asked which pods are on the others, as a watch
+may have missed one; then the phase says that they go, and only then are nodes deleted. It is over
+when the nodes are gone and the pods that it moved are ready again (R3).
 
 A person's word counts: who uncordons a node of a command cancels it, and who deletes one is obeyed.
 
@@ -17,8 +18,9 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
+from unmoor.lifecycle import roll_call
 from unmoor.lifecycle.effects import AnyEffect, Fact, Patch, Publish, cordon, retire, say, uncordon
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, join
 from unmoor.model.base import Ref
 from unmoor.model.disruption import UNCORDONED, DisruptedNode, Disruption, DisruptionPhase
 from unmoor.model.kinds import ref_of
@@ -68,10 +70,10 @@ class Marking(msgspec.Struct, frozen=True):
 
 
 class Confirming(msgspec.Struct, frozen=True):
-    """All are cordoned; a scheduler that does not know it yet is waited for."""
+    """All are cordoned; a scheduler that does not know it yet is waited for, then the API asked."""
 
     since: float
-    until: float
+    asking: Step[Any]
 
 
 class Deciding(msgspec.Struct, frozen=True):
@@ -155,8 +157,9 @@ def _before_deleting(view: View, command: Disruption, memory: Memory, moment: Mo
     if not nodes:
         return Emptied()
     since = memory.cordoned_at if memory.name == command.name else moment.mono
-    until = since + view.settings.cadence.cordon_quiet_s
-    return Confirming(since, until) if moment.mono < until else Deciding()
+    method, until = methods.method_of(command), since + view.settings.cadence.cordon_quiet_s
+    asking = roll_call.of_nodes(view, staying, method, until, moment)
+    return Deciding() if asking is None else Confirming(since, asking)
 
 
 def _while_deleting(view: View, command: Disruption) -> Phase:
@@ -213,12 +216,9 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
     match phase:
         case Marking(nodes):
             return Step(effects=tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
-        case Confirming(since, until):
-            return Step(
-                memory=Memory(command.name, since),
-                verdicts=(_running(command, "its nodes are cordoned"),),
-                wake_at=until,
-            )
+        case Confirming(since, asking):
+            said: Step[Memory] = Step(verdicts=(_running(command, "its nodes are cordoned"),))
+            return join(join(said, asking), Step(memory=Memory(command.name, since)))
         case LettingGo(nodes):
             return Step(effects=tuple(_let_go(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Deciding() | Emptied() | Gone() | Ended():

@@ -81,8 +81,8 @@ def termination(view: View, machine: Machine, node: Node, moment: Moment) -> lis
     """T152."""
     if not machine.is_deleting:
         return []
-    limit_s = view.settings.cadence.stuck_terminating_s
-    for pod in pods.waited_for(view.pods_on(node.name), moment.wall, limit_s):
+    patience = pods.Patience(view.settings.cadence.stuck_terminating_s)
+    for pod in pods.waited_for(view.pods_on(node.name), moment, patience):
         held = tuple(one for one in budgets_over(view, pod) if is_exhausted(one, pod))
         if held:
             return [Issue("Termination", f"cannot drain: {about_budgets(pod, held)}")]

@@ -45,8 +45,11 @@ def emptiness(view: View, machine: Machine, provisioner: Provisioner, moment: Mo
     node = nodes[0]
     if nomination.nominated_for(view, node) is not None:
         return Part(MACHINE_EMPTY, wake_at=moment.after(view.settings.cadence.nominated_poll_s))
+    if view.unreadable_pods_on(node.name):
+        # Nothing tells us when such a pod is mended or gone.
+        return Part(MACHINE_EMPTY, wake_at=moment.after(view.settings.cadence.nominated_poll_s))
     limit_s = view.settings.cadence.stuck_terminating_s
-    counted = pods.counted(view.pods_on(node.name), moment.wall, limit_s)
+    counted = pods.counted(view.pods_on(node.name), moment, pods.Patience(limit_s))
     if counted:
         # R5: a terminating pod counts until it is gone or stuck, and nothing tells us the latter.
         ends = [pod.stops_by for pod in counted if pod.stops_by is not None]

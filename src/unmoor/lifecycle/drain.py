@@ -5,6 +5,8 @@ on it and ends nothing. The phase is read off the node and its pods; what is rem
 a pod may be asked again and how often pods came back (R1). To lose it costs time.
 
 Whether an eviction was admitted is never assumed: the server's answer is in the view the next time.
+A pod that cannot be read holds the drain: nobody knows what kind of pod it is. And whoever acts on
+a drain's end has it ``confirmed`` first, since the view may have missed somebody.
 
 Must not: delete a node or end a machine.
 """
@@ -16,24 +18,21 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle import eviction, telling
+from unmoor.lifecycle import drain_report as report
+from unmoor.lifecycle import eviction, roll_call, telling
 from unmoor.lifecycle.effects import AnyEffect, Delete, cordon, say
 from unmoor.lifecycle.eviction import Memory
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, join
 from unmoor.model import names
+from unmoor.model.base import Key
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
-from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.policy import drain as policy
 from unmoor.policy.drain import Deadline, Plan
+from unmoor.policy.pods import Patience
 from unmoor.policy.verdict import Method, Reason, Verdict
-
-NAMED_PODS_MAX = 3
-"""So many pods are named in a sentence; the rest are counted."""
-TOLD_PODS_MAX = 5
-"""So many held pods get an event each in one step."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,9 +54,10 @@ class LeavingLoadBalancers(msgspec.Struct, frozen=True):
 
 
 class Evicting(msgspec.Struct, frozen=True):
-    """Pods are waited for."""
+    """Pods are waited for, ``unreadable`` ones (key, problem) among them."""
 
     plan: Plan
+    unreadable: tuple[tuple[Key, str], ...] = ()
 
 
 class Settling(msgspec.Struct, frozen=True):
@@ -67,19 +67,20 @@ class Settling(msgspec.Struct, frozen=True):
 
 
 class Drained(msgspec.Struct, frozen=True):
-    """Nobody is waited for. ``left``: those whom the deadline cut off."""
+    """Nobody is waited for. ``left``: the names of those whom the deadline cut off."""
 
-    left: tuple[Pod, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 Phase: TypeAlias = Cordoning | LeavingLoadBalancers | Evicting | Settling | Drained
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """A step, and whether the node is drained as of now."""
+    """A step, and whether the node is drained as of now. ``is_over``: the deadline has passed."""
 
     step: Step[Memory]
     is_drained: bool = False
+    is_over: bool = False
 
 
 def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Moment) -> Phase:
@@ -91,20 +92,22 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
     plan = policy.plan(
         view.pods_on(node.name),
         moment,
-        stuck_after_s=cadence.stuck_terminating_s,
+        patience=Patience(cadence.stuck_terminating_s, memory.terminating),
         deadline=order.deadline,
         passed=eviction.passed(view, node, memory),
         returning=eviction.returning(view, node, memory),
     )
-    if plan.waiting:
+    unreadable = view.unreadable_pods_on(node.name)
+    if plan.waiting or unreadable:
         left_s = order.deadline.left_s(moment.wall)
         until = cordoned_at + view.settings.load_balancer_wait_s
         if order.leaves_load_balancers and moment.mono < until and not _presses(plan, left_s):
             return LeavingLoadBalancers(until)
         is_over = left_s is not None and left_s <= -cadence.drain_cut_off_s  # E12
         if is_over and _had_their_chance(view, memory, moment):
-            return Drained(plan.waiting)
-        return Evicting(plan)
+            left = (*(pod.key for pod in plan.waiting), *(key for key, _ in unreadable))
+            return Drained(tuple("/".join(key) for key in left))
+        return Evicting(plan, unreadable)
     if moment.mono < (until := cordoned_at + cadence.cordon_quiet_s):
         return Settling(until)
     return Drained()
@@ -112,7 +115,7 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
 
 def _presses(plan: Plan, left_s: float | None) -> bool:
     """A pod needs what is left before the deadline to end in its own time."""
-    return left_s is not None and left_s <= max(pod.grace_s for pod in plan.waiting)
+    return left_s is not None and left_s <= max((pod.grace_s for pod in plan.waiting), default=0)
 
 
 def _had_their_chance(view: View, memory: Memory, moment: Moment) -> bool:
@@ -134,21 +137,52 @@ def advance(
     view: View, node: Node, order: Order, memory: Memory | None, moment: Moment
 ) -> Progress:
     """Take one step towards an empty node; what was said a moment ago is not said again."""
-    progress = _look(view, node, order, memory, moment)
+    known = eviction.remembered(node, memory, moment)
+    least_s = view.settings.cadence.deadline_least_s
+    deadline = order.deadline.held_to(least_s, known.begun_at, moment)
+    order = msgspec.structs.replace(order, deadline=deadline)
+    progress = _look(view, node, order, known, moment)
     step = progress.step
-    known = step.memory if step.memory is not None else Memory(node=node.uid)
     effects, told = telling.once(step.effects, known.told, moment)
-    spoken = msgspec.structs.replace(known, told=told)
+    spoken = msgspec.structs.replace(step.memory or known, told=told)
+    left_s = deadline.left_s(moment.wall)
     return Progress(
-        msgspec.structs.replace(step, effects=effects, memory=spoken), progress.is_drained
+        msgspec.structs.replace(step, effects=effects, memory=spoken),
+        is_drained=progress.is_drained,
+        is_over=left_s is not None and left_s <= 0,
     )
 
 
-def _look(view: View, node: Node, order: Order, memory: Memory | None, moment: Moment) -> Progress:
+def confirmed(
+    view: View, node: Node, method: Method, progress: Progress, moment: Moment
+) -> Progress:
+    """Return the same, drained only when the API server has just said who is on the node.
+
+    If somebody is there after all, the next look at the view finds them.
+    """
+    memory = progress.step.memory
+    if not progress.is_drained or memory is None:
+        return progress
+    asking = _roll_call(view, node, method, memory, moment)
+    if asking is None:
+        return progress
+    # That it is drained is not said before it is so.
+    silent = msgspec.structs.replace(progress.step, verdicts=())
+    return Progress(join(silent, asking), is_over=progress.is_over)
+
+
+def _roll_call(
+    view: View, node: Node, method: Method, memory: Memory, moment: Moment
+) -> Step[Memory] | None:
+    """Ask who is on the node, once no pod can be bound to it any more; None when that is known."""
+    cordoned_at = moment.mono if memory.cordoned_at is None else memory.cordoned_at
+    since = cordoned_at + view.settings.cadence.cordon_quiet_s
+    return roll_call.step_for(view, roll_call.pods_of(view, node, method), since, moment)
+
+
+def _look(view: View, node: Node, order: Order, memory: Memory, moment: Moment) -> Progress:
     is_closed = node.is_cordoned and not missing_labels(node, order)
-    known = eviction.observe(
-        view, node, memory or Memory(), moment, method=order.method, is_closed=is_closed
-    )
+    known = eviction.observe(view, node, memory, moment, method=order.method, is_closed=is_closed)
     phase = phase_of(view, node, order, known.memory, moment)
     match phase:
         case Cordoning():
@@ -161,8 +195,8 @@ def _look(view: View, node: Node, order: Order, memory: Memory | None, moment: M
             return _progress(Step(effects=(patch,)), known)
         case LeavingLoadBalancers(until):
             return _progress(_waiting_for_load_balancers(view, node, order, until, moment), known)
-        case Evicting(plan):
-            return _evicting(view, node, order, plan, known, moment)
+        case Evicting():
+            return _evicting(view, node, order, phase, known, moment)
         case Settling(until):
             return _progress(Step(wake_at=until), known)
         case Drained(left):
@@ -202,25 +236,32 @@ def _evicting(
     view: View,
     node: Node,
     order: Order,
-    plan: Plan,
+    phase: Evicting,
     known: eviction.Known,
     moment: Moment,
 ) -> Progress:
-    memory = known.memory
+    memory, plan = known.memory, phase.plan
     left_s = order.deadline.left_s(moment.wall)
+    asking: Step[Memory] | None = None
     if memory.over_at is None and left_s is not None and left_s <= 0:
-        memory = msgspec.structs.replace(memory, over_at=moment.mono)
+        # Whoever is there without our knowing is to be told to go, too.
+        asking = _roll_call(view, node, order.method, memory, moment)
+        if asking is None:
+            memory = msgspec.structs.replace(memory, over_at=moment.mono)
     asked = eviction.ask(view, plan, memory, moment)
     cut = _cut_short(order, plan, moment)
     held = eviction.held_back(view, node, plan, asked, order.method)
     verdicts = (
-        _left(node, order, plan),
-        *_deadline_problem(node, order),
+        *report.left(node, order.method, plan),
+        *report.unreadable(node, order.method, phase.unreadable),
+        *report.deadline_problem(node, order.method, order.deadline),
         *(verdict for _, verdict in cut),
         *held,
-        *_stuck(node, order, plan),
+        *report.stuck(node, order.method, plan),
     )
-    told = [verdict for verdict in verdicts if verdict.event][: TOLD_PODS_MAX + NAMED_PODS_MAX]
+    told = [verdict for verdict in verdicts if verdict.event][
+        : report.TOLD_PODS_MAX + report.NAMED_PODS_MAX
+    ]
     step = Step(
         effects=(
             *asked.effects,
@@ -231,7 +272,7 @@ def _evicting(
         verdicts=verdicts,
         wake_at=earliest(asked.wake_at, moment.after(view.settings.cadence.drain_poll_s)),
     )
-    return _progress(step, known)
+    return _progress(step if asking is None else join(step, asking), known)
 
 
 def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect, Verdict]]:
@@ -260,62 +301,7 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
     return cut
 
 
-def _left(node: Node, order: Order, plan: Plan) -> Verdict:
-    """Everything that is waited for is reported (spec 5.1 step 3)."""
-    count = len(plan.waiting)
-    named = ", ".join(f"{pod.namespace}/{pod.name}" for pod in plan.waiting[:NAMED_PODS_MAX])
-    more = f" and {count - NAMED_PODS_MAX} more" if count > NAMED_PODS_MAX else ""
-    plural = "" if count == 1 else "s"
-    return Verdict(
-        subject=ref_of(node),
-        method=order.method,
-        reason=Reason.PODS_LEFT,
-        message=f"{count} pod{plural} still to go: {named}{more}",
-        evidence={
-            "pods": count,
-            "terminating": sum(pod.is_deleting for pod in plan.waiting),
-            "asked_now": len(plan.turn),
-        },
-        event="FailedDraining",
-        is_warning=True,
-    )
-
-
-def _stuck(node: Node, order: Order, plan: Plan) -> list[Verdict]:
-    return [
-        Verdict(
-            subject=ref_of(node),
-            method=order.method,
-            reason=Reason.STUCK_POD,
-            message=(
-                f"pod {pod.namespace}/{pod.name} should have been gone at {pod.gone_by:%H:%M:%S} "
-                "UTC and is not waited for any longer: look at its finalizers, and whether the "
-                "node still answers"
-            ),
-            evidence={"pod": f"{pod.namespace}/{pod.name}"},
-            event="FailedDraining",
-            is_warning=True,
-        )
-        for pod in plan.stuck[:TOLD_PODS_MAX]
-    ]
-
-
-def _deadline_problem(node: Node, order: Order) -> list[Verdict]:
-    if not order.deadline.problem:
-        return []
-    return [
-        Verdict(
-            subject=ref_of(node),
-            method=order.method,
-            reason=Reason.INVALID,
-            message=f"node {node.name}: {order.deadline.problem}; it is ignored",
-            event="FailedDraining",
-            is_warning=True,
-        )
-    ]
-
-
-def _drained(node: Node, order: Order, left: tuple[Pod, ...], known: eviction.Known) -> Progress:
+def _drained(node: Node, order: Order, left: tuple[str, ...], known: eviction.Known) -> Progress:
     if not left:
         verdict = Verdict(
             subject=ref_of(node),
@@ -325,12 +311,14 @@ def _drained(node: Node, order: Order, left: tuple[Pod, ...], known: eviction.Kn
             is_refusal=False,
         )
         return _progress(Step(verdicts=(verdict,)), known, is_drained=True)
-    named = ", ".join(f"{pod.namespace}/{pod.name}" for pod in left[:NAMED_PODS_MAX])
     verdict = Verdict(
         subject=ref_of(node),
         method=order.method,
         reason=Reason.CUT_OFF,
-        message=f"the deadline has passed with {len(left)} pods left: {named}",
+        message=(
+            f"the deadline has passed with {len(left)} pods left: "
+            f"{', '.join(left[: report.NAMED_PODS_MAX])}"
+        ),
         evidence={"pods": len(left)},
         event="FailedDraining",
         is_warning=True,
@@ -347,6 +335,9 @@ def by_person(
 
     def step(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
         node = view.node(key)
-        return Step() if node is None else advance(view, node, order, memory, moment).step
+        if node is None:
+            return Step()
+        progress = advance(view, node, order, memory, moment)
+        return confirmed(view, node, order.method, progress, moment).step
 
     return step

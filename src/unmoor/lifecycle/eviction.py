@@ -67,6 +67,10 @@ class Memory(msgspec.Struct, frozen=True):
     """The uid of the node that it is about: a successor of the same name starts afresh."""
     cordoned_at: float | None = None
     """Since when the cordon, and the label for load balancers, have been seen in place."""
+    begun_at: float = 0.0
+    """When this drain was first looked at."""
+    terminating: dict[str, float] = {}
+    """Since when each pod of the node has been seen terminating (``policy.pods.Patience``)."""
     over_at: float | None = None
     """When the deadline was first seen to have passed: pods are deleted from then on (E12)."""
     detaching_at: float | None = None
@@ -85,17 +89,28 @@ class Known(msgspec.Struct, frozen=True):
     verdicts: tuple[Verdict, ...] = ()
 
 
+def remembered(node: Node, memory: Memory | None, moment: Moment) -> Memory:
+    """Return what is known of this very node's drain, which may begin now."""
+    if memory is not None and memory.node == node.uid:
+        return memory
+    return Memory(node=node.uid, begun_at=moment.mono)
+
+
 def observe(
     view: View, node: Node, memory: Memory, moment: Moment, *, method: Method, is_closed: bool
 ) -> Known:
     """Read the answers to what was asked: admitted evictions are told and counted once.
 
     ``is_closed``: the cordon, and the label where one is wanted, are in place. ``method``: who
-    drains, for what there is to say.
+    drains, for what there is to say. ``memory`` is what is ``remembered``.
     """
-    if memory.node != node.uid:
-        memory = Memory(node=node.uid)
-    live = _waited_for(view, node, moment)
+    terminating = {
+        pod.uid: memory.terminating.get(pod.uid, moment.mono)
+        for pod in view.pods_on(node.name)
+        if pod.is_deleting
+    }
+    patience = standing.Patience(view.settings.cadence.stuck_terminating_s, terminating)
+    live = standing.waited_for(view.pods_on(node.name), moment, patience)
     rounds = _begin_rounds(live, memory.rounds)
     tries: dict[str, Try] = {}
     told: list[Publish] = []
@@ -122,15 +137,12 @@ def observe(
     # Whoever takes the cordon away lets pods come again: a new one is as young as the first.
     since = moment.mono if memory.cordoned_at is None else memory.cordoned_at
     cordoned_at = since if is_closed else None
-    fresh = msgspec.structs.replace(memory, tries=tries, rounds=rounds, cordoned_at=cordoned_at)
+    fresh = msgspec.structs.replace(
+        memory, tries=tries, rounds=rounds, cordoned_at=cordoned_at, terminating=terminating
+    )
     verdicts = _returning(view, node, fresh, live, method)
     spoken = tuple(publish for verdict in verdicts for publish in say(verdict))
     return Known(fresh, (*told, *spoken), verdicts)
-
-
-def _waited_for(view: View, node: Node, moment: Moment) -> tuple[Pod, ...]:
-    limit_s = view.settings.cadence.stuck_terminating_s
-    return standing.waited_for(view.pods_on(node.name), moment.wall, limit_s)
 
 
 def _begin_rounds(live: tuple[Pod, ...], rounds: dict[str, Round]) -> dict[str, Round]:

@@ -13,7 +13,7 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle import launch, registration
+from unmoor.lifecycle import launch, registration, roll_call
 from unmoor.lifecycle.effects import (
     Patch,
     Terminate,
@@ -328,6 +328,11 @@ def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step
     due = told_again_at(view, provider_id)
     if due is not None and moment.mono < due:
         return Step(wake_at=due)
+    if machine.node_name:
+        # Its node may only be missing from what a watch has brought.
+        asking = roll_call.step_for(view, roll_call.node_of(view, machine), 0.0, moment)
+        if asking is not None:
+            return asking
     terminate = Terminate(
         provider_id=provider_id, machine=ref_of(machine), why="its last node is gone"
     )

@@ -50,7 +50,7 @@ class MachineGone(msgspec.Struct, frozen=True):
 
 
 class Draining(msgspec.Struct, frozen=True):
-    """Pods are still waited for."""
+    """Pods are still waited for, or the API server is asked whether there are any."""
 
     node: Node
     progress: drain.Progress
@@ -104,10 +104,11 @@ def phase_of(view: View, key: str, memory: Memory | None, moment: Moment) -> Pha
 def _when_drained(view: View, node: Node, progress: drain.Progress, moment: Moment) -> Phase:
     until = _detaching_since(progress, moment) + view.settings.cadence.detach_limit_s
     volumes = detach.awaited(view, node)
-    left_s = order_of(view, node).deadline.left_s(moment.wall)
-    is_over = left_s is not None and left_s <= 0
-    if volumes and not is_over and moment.mono < until:
+    if volumes and not progress.is_over and moment.mono < until:
         return Detaching(node, volumes, until, progress)
+    progress = drain.confirmed(view, node, Method.TERMINATION, progress, moment)
+    if not progress.is_drained:
+        return Draining(node, progress)
     if node.provider_id:
         return Ending(node, progress)
     return Releasing(node, "it has no machine")

@@ -141,6 +141,9 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     drain_poll_s: Annotated[
         float, Meta(description="between two looks at a node that is being drained")
     ] = 1.0
+    pods_memory_s: Annotated[
+        float, Meta(description="how long the server's word on a node's pods is believed")
+    ] = 10.0
     stuck_terminating_s: Annotated[
         float, Meta(description="a pod still terminating this long past its grace is stuck")
     ] = 1 * MINUTE
@@ -156,6 +159,13 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     drain_cut_off_s: Annotated[
         float, Meta(description="this long after a drain deadline, what is left is left")
     ] = 10.0
+    deadline_least_s: Annotated[
+        float,
+        Meta(
+            description="a longer drain deadline never passes sooner after it was first seen, "
+            "whatever the clocks of the server and of unmoor say"
+        ),
+    ] = 5 * MINUTE
     detach_limit_s: Annotated[
         float, Meta(description="volumes of evicted pods are waited for at most this long")
     ] = 6 * MINUTE

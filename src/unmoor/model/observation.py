@@ -30,6 +30,8 @@ class Asked(StrEnum):
     """Was the machine told to go? (provider id) -> True"""
     EVICTION = "eviction"
     """Was the eviction admitted? (pod uid) -> True"""
+    PODS = "pods"
+    """Which pods are on a node? (its name) -> the monotonic time of asking; they are in the view"""
     OBJECT = "object"
     """What does the server itself say? (str of the Ref) -> the object is in the view"""
 

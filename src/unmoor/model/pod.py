@@ -150,6 +150,11 @@ class Pod(Object):
         return self.metadata.deletion_timestamp
 
     @property
+    def longest_grace_s(self) -> int:
+        """How long it may take to stop at most: what it asks for, or what its deletion allows."""
+        return max(self.grace_s, self.metadata.deletion_grace_period_seconds or 0)
+
+    @property
     def stops_by(self) -> datetime | None:
         """When a terminating pod stops at the latest.
 

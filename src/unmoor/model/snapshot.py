@@ -42,6 +42,13 @@ class Identity(msgspec.Struct, frozen=True):
     scheme: str = ""
 
 
+class Unreadable(msgspec.Struct, frozen=True):
+    """An object that cannot be read: what is wrong with it, and the node that it names, if any."""
+
+    problem: str
+    node: str = ""
+
+
 class Index(msgspec.Struct, frozen=True):
     """A way to find objects of one kind: ``of`` gives the entries under which one is filed."""
 
@@ -88,7 +95,7 @@ class View:
         self._answers: dict[tuple[Asked, str], Answer[Any]] = {}
         self._changes: list[tuple[int, Ref]] = []
         self._complete_since = 0
-        self._broken: dict[str, dict[Key, str]] = {kind: {} for kind in KINDS}
+        self._broken: dict[str, dict[Key, Unreadable]] = {kind: {} for kind in KINDS}
 
     @classmethod
     def of(
@@ -207,7 +214,19 @@ class View:
         Their last readable state, if there was one, is still in the view. Whoever concludes
         something from an object's absence must look here first.
         """
-        return self._broken[resource.kind]
+        return {key: one.problem for key, one in self._broken[resource.kind].items()}
+
+    def unreadable_pods_on(self, node_name: str) -> tuple[tuple[Key, str], ...]:
+        """The pods on a node that could never be read there, with what is wrong with each.
+
+        Nobody knows what kind of pod one is. Whoever was readable there before is in ``pods_on``.
+        """
+        pods: dict[Key, Pod] = self._objects["Pod"]
+        return tuple(
+            (key, one.problem)
+            for key, one in sorted(self._broken["Pod"].items())
+            if one.node == node_name and (key not in pods or pods[key].node_name != node_name)
+        )
 
     def changed_since(self, version: int) -> frozenset[Ref] | None:
         """What changed after ``version``; None when anything may have.

@@ -58,8 +58,7 @@ def judge(
         message = f'its provisioner "{node.provisioner_name}" does not exist'
         missing = _blocked(node, machine, method, Reason.PROVISIONER_MISSING, message)
         return Judged(_is_protected(node, machine, method) or missing)
-    limit_s = view.settings.cadence.stuck_terminating_s
-    counted = pods.counted(view.pods_on(node.name), moment.wall, limit_s)
+    counted = pods.counted(view.pods_on(node.name), moment, _patience(view))
     candidate = Candidate(node, machine, provisioner, counted)
     verdict = wants(candidate, moment)
     if verdict.is_refusal:
@@ -146,10 +145,15 @@ def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -
 def _is_blocked_by_pods(
     view: View, candidate: Candidate, method: Method, moment: Moment
 ) -> Verdict | None:
-    """Spec 2.3 as ruled: a budget first, then the annotation; of those pods that may block."""
+    """Spec 2.3 as ruled: a budget first, then the annotation; of those pods that may block.
+
+    A pod that cannot be read may be any pod.
+    """
     node, machine = candidate.node, candidate.machine
-    limit_s = view.settings.cadence.stuck_terminating_s
-    blocking = pods.blocking(candidate.pods, moment.wall, limit_s)
+    if unreadable := view.unreadable_pods_on(node.name):
+        message = pods.about_unreadable(*unreadable[0])
+        return _blocked(node, machine, method, Reason.UNREADABLE_POD, message)
+    blocking = pods.blocking(candidate.pods, moment, _patience(view))
     for pod in blocking:
         budgets = drain.budgets_over(view, pod)
         if len(budgets) > 1:
@@ -166,6 +170,10 @@ def _is_blocked_by_pods(
             )
             return _blocked(node, machine, method, Reason.DO_NOT_EVICT, message)
     return None
+
+
+def _patience(view: View) -> pods.Patience:
+    return pods.Patience(view.settings.cadence.stuck_terminating_s)
 
 
 def _refuse(

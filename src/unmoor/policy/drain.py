@@ -18,7 +18,7 @@ import msgspec
 
 from unmoor.model import duration, names
 from unmoor.model.disruption_budget import PodDisruptionBudget
-from unmoor.model.moment import Moment, later
+from unmoor.model.moment import FIRST, Moment, later
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.selector import SelectorError, matches
@@ -34,14 +34,31 @@ SHORTEST_GRACE_S = 1
 
 
 class Deadline(msgspec.Struct, frozen=True):
-    """When a drain ends by force. ``problem``: a value that could not be read, and was ignored."""
+    """When a drain ends by force. ``problem``: a value that could not be read, and was ignored.
+
+    ``length_s``: how long that is from the node's deletion, by the clock of whoever stamped it.
+    ``first``: it does not pass before this time of our own clock.
+    """
 
     at: datetime | None = None
     problem: str = ""
+    length_s: float | None = None
+    first: datetime = FIRST
 
     def left_s(self, now: datetime) -> float | None:
         """Seconds until then, negative when it has passed, None when there is none."""
-        return None if self.at is None else (self.at - now).total_seconds()
+        return None if self.at is None else (max(self.at, self.first) - now).total_seconds()
+
+    def held_to(self, least_s: float, begun_at: float, moment: Moment) -> Deadline:
+        """The same, but not before ``least_s`` have gone by since ``begun_at`` (monotonic).
+
+        A shorter one keeps its own length. Pods are forced out by this, so a wall clock that is
+        wrong must not make it pass at once.
+        """
+        if self.at is None or self.length_s is None:
+            return self
+        first = later(moment.wall, begun_at + min(self.length_s, least_s) - moment.mono)
+        return msgspec.structs.replace(self, first=first)
 
 
 def deadline_of(node: Node, default_s: float | None) -> Deadline:
@@ -52,10 +69,10 @@ def deadline_of(node: Node, default_s: float | None) -> Deadline:
     since = node.metadata.deletion_timestamp
     times = [] if since is None or default_s is None else [later(since, default_s)]
     text = node.metadata.annotations.get(names.DRAIN_DEADLINE, "")
-    if not text:
-        return Deadline(min(times, default=None))
-    at, problem = _read(text, since)
-    return Deadline(min([*times, *([at] if at else [])], default=None), problem)
+    at, problem = _read(text, since) if text else (None, "")
+    first = min([*times, *([at] if at else [])], default=None)
+    length_s = None if first is None or since is None else (first - since).total_seconds()
+    return Deadline(first, problem, length_s)
 
 
 def _read(text: str, since: datetime | None) -> tuple[datetime | None, str]:
@@ -102,7 +119,7 @@ def plan(
     on_node: Iterable[Pod],
     moment: Moment,
     *,
-    stuck_after_s: float,
+    patience: pods.Patience,
     deadline: Deadline = Deadline(),
     passed: frozenset[str] = frozenset(),
     returning: frozenset[str] = frozenset(),
@@ -113,11 +130,11 @@ def plan(
     everyone = tuple(on_node)
     now = moment.wall
     waiting = tuple(
-        pod for pod in pods.waited_for(everyone, now, stuck_after_s) if pod.uid not in passed
+        pod for pod in pods.waited_for(everyone, moment, patience) if pod.uid not in passed
     )
     left_s = deadline.left_s(now)
     staying = [pod for pod in waiting if not pod.is_deleting]
-    stuck = pods.stuck(everyone, now, stuck_after_s)
+    stuck = pods.stuck(everyone, moment, patience)
     if left_s is not None and left_s <= 0:
         return Plan(waiting, (), _late(waiting, deadline, left_s), tuple(staying), stuck)
     tier = min((tier_of(pod) for pod in waiting if pod.uid not in returning), default=0)

@@ -10,17 +10,22 @@
 
 A pod that tolerates the unschedulable taint is an ordinary one (R1).
 
+Stuck is a matter of two clocks. The server's stamp says when a pod should be gone, and a wall clock
+that is wrong reads it wrongly. So whoever ends something by it remembers since when each pod has
+been seen terminating, and its whole grace must have gone by on the monotonic clock as well.
+
 Must not: look at budgets or annotations; whether a pod that may block does block is ``drain``'s and
 ``candidates``' question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from unmoor.model.base import Key
+from unmoor.model.moment import Moment
 from unmoor.model.pod import Pod
 
 
@@ -46,7 +51,35 @@ TERMINATING = Standing(True, False, False, True, "terminating")
 ORDINARY = Standing(True, True, True, True, "an ordinary pod")
 
 
-def standing_of(pod: Pod, now: datetime, stuck_after_s: float) -> Standing:
+def about_unreadable(key: Key, problem: str) -> str:
+    """Say for a person which pod is taken to be there, why, and what to do about it."""
+    return (
+        f"pod {'/'.join(key)} cannot be read: {problem}; it is taken for one that must stay: write "
+        'the field as "kubectl explain pod --recursive" has it, or delete the pod'
+    )
+
+
+class Patience(msgspec.Struct, frozen=True):
+    """When a terminating pod is stuck: ``after_s`` seconds past its grace, on both clocks.
+
+    ``seen``: since when, on the monotonic clock, pods (by uid) have been seen terminating; who is
+    not in it begins now. None: the wall clock alone is asked, enough where nothing ends by it.
+    """
+
+    after_s: float
+    seen: Mapping[str, float] | None = None
+
+    def is_over(self, pod: Pod, moment: Moment) -> bool:
+        """True when the pod should have been gone for so long."""
+        if not pod.is_stuck(moment.wall, self.after_s):
+            return False
+        if self.seen is None:
+            return True
+        seen_at = self.seen.get(pod.uid, moment.mono)
+        return moment.mono > seen_at + pod.longest_grace_s + self.after_s
+
+
+def standing_of(pod: Pod, moment: Moment, patience: Patience) -> Standing:
     """Return the row of the table for one pod."""
     if pod.is_static:
         return STATIC  # 001: static pods are ignored
@@ -54,26 +87,26 @@ def standing_of(pod: Pod, now: datetime, stuck_after_s: float) -> Standing:
         return DAEMON  # R1, against the letter of 001:28
     if pod.is_terminal:
         return TERMINAL
-    if pod.is_stuck(now, stuck_after_s):
+    if patience.is_over(pod, moment):
         return STUCK  # T078
     return TERMINATING if pod.is_deleting else ORDINARY
 
 
-def counted(pods: Iterable[Pod], now: datetime, stuck_after_s: float) -> tuple[Pod, ...]:
+def counted(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[Pod, ...]:
     """Return the pods that make a node not empty (001:53 as R5)."""
-    return tuple(pod for pod in pods if standing_of(pod, now, stuck_after_s).counts)
+    return tuple(pod for pod in pods if standing_of(pod, moment, patience).counts)
 
 
-def blocking(pods: Iterable[Pod], now: datetime, stuck_after_s: float) -> tuple[Pod, ...]:
+def blocking(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[Pod, ...]:
     """Return the pods whose budget or annotation may hold back a voluntary method (spec 2.3)."""
-    return tuple(pod for pod in pods if standing_of(pod, now, stuck_after_s).may_block)
+    return tuple(pod for pod in pods if standing_of(pod, moment, patience).may_block)
 
 
-def waited_for(pods: Iterable[Pod], now: datetime, stuck_after_s: float) -> tuple[Pod, ...]:
+def waited_for(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[Pod, ...]:
     """Return the pods that must be gone before a node is drained (001:28)."""
-    return tuple(pod for pod in pods if standing_of(pod, now, stuck_after_s).is_waited_for)
+    return tuple(pod for pod in pods if standing_of(pod, moment, patience).is_waited_for)
 
 
-def stuck(pods: Iterable[Pod], now: datetime, stuck_after_s: float) -> tuple[Pod, ...]:
+def stuck(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[Pod, ...]:
     """Return the pods that should be gone and are not: no longer waited for, but reported."""
-    return tuple(pod for pod in pods if standing_of(pod, now, stuck_after_s) is STUCK)
+    return tuple(pod for pod in pods if standing_of(pod, moment, patience) is STUCK)

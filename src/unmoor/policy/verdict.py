@@ -73,6 +73,8 @@ class Reason(StrEnum):
     EVICTION_REFUSED = "eviction-refused"
     RETURNING_PODS = "returning-pods"
     STUCK_POD = "stuck-pod"
+    UNREADABLE_POD = "unreadable-pod"
+    NOT_CONFIRMED = "not-confirmed"
     CUT_OFF = "cut-off"
     DRAINED = "drained"
     MACHINE_GONE = "machine-gone"

@@ -31,6 +31,7 @@ from unmoor.lifecycle.effects import (
     Terminate,
 )
 from unmoor.model.base import JSON, Ref
+from unmoor.model.kinds import PODS
 from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.runtime.ports import (
     Api,
@@ -40,6 +41,7 @@ from unmoor.runtime.ports import (
     CloudError,
     DeleteOptions,
     PortError,
+    Query,
     Recorder,
     Unreachable,
 )
@@ -154,7 +156,7 @@ class Interpreter:
         match effect:
             case Launch() | Terminate() | TagInstance():
                 return self._calls
-            case Observe() if effect.asked is not Asked.OBJECT:
+            case Observe() if effect.asked not in {Asked.OBJECT, Asked.PODS}:
                 return self._calls
             case _:
                 return self._requests
@@ -257,6 +259,19 @@ class Interpreter:
             return problem
         return None
 
+    async def _roll_call(self, node: str) -> Problem | None:
+        """Ask who is on a node: without a version, so the server must not answer from the past."""
+        asked_at = self._clock.now().mono
+        try:
+            page = await self._api.list(PODS, Query(fields=f"spec.nodeName={node}"))
+        except PortError as error:
+            problem = problem_of(error)
+            self._answer(Asked.PODS, node, None, problem)
+            return problem
+        self._store.fold_pods(node, page)
+        self._answer(Asked.PODS, node, asked_at, None)
+        return None
+
     # The cloud.
 
     async def _launch(self, effect: Launch) -> Problem | None:
@@ -297,6 +312,8 @@ class Interpreter:
                     effect.asked, effect.subject, True if problem is None else None, problem
                 )
                 return problem
+            case Asked.PODS:
+                return await self._roll_call(effect.subject)
             case _:
                 raise ValueError(f"{effect.asked} is answered by its own effect, not by Observe")
 

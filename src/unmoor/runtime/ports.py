@@ -99,12 +99,14 @@ class Broken(msgspec.Struct, frozen=True):
     """An object that does not decode: skipped and reported, never a reason to stop.
 
     ``is_deleted``: a watch told of its deletion, which is true whatever its last state says.
+    ``node``: what its ``spec.nodeName`` says, "" when that is not there or cannot be read either.
     """
 
     ref: Ref
     resource_version: str
     problem: str
     is_deleted: bool = False
+    node: str = ""
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):

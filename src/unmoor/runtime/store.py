@@ -21,11 +21,12 @@ from typing import Any
 import msgspec
 
 from unmoor.model.base import JSON, Key, Object, Ref, without_nulls
-from unmoor.model.kinds import KINDS, Resource
+from unmoor.model.kinds import KINDS, PODS, Resource
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.settings import Settings
-from unmoor.model.snapshot import Identity, View
-from unmoor.runtime.ports import Broken
+from unmoor.model.snapshot import Identity, Unreadable, View
+from unmoor.runtime.broken import broken_of
+from unmoor.runtime.ports import Broken, Page
 
 ANSWERS_KEPT = 20_000
 """Answers beyond this are forgotten, oldest first: they are droppable."""
@@ -146,11 +147,11 @@ class Store(View):
         if held is not None and ref.uid not in {"", held.uid}:
             self._remove(kind, held, math.inf)
             held = None
-        if self._broken[kind].get(ref.key) == broken.problem:
-            self._broken_at[kind][ref.key] = version
-            return
-        self._broken[kind][ref.key] = broken.problem
         self._broken_at[kind][ref.key] = version
+        unreadable = Unreadable(broken.problem, broken.node)
+        if self._broken[kind].get(ref.key) == unreadable:
+            return
+        self._broken[kind][ref.key] = unreadable
         self._note_change(ref)
         if held is not None:
             self._tell(kind, held, held)
@@ -163,7 +164,7 @@ class Store(View):
         try:
             obj = _converted(body, resource.type)
         except msgspec.ValidationError as error:
-            broken = _broken(kind, body, str(error))
+            broken = broken_of(kind, body, error)
             self._note_news(kind, broken.ref.key, broken.ref.uid)
             self.mark_broken(resource, broken)
             return
@@ -175,6 +176,27 @@ class Store(View):
         has_grace = kind == "Pod" and meta.deletion_grace_period_seconds != 0
         if meta.is_deleting and not meta.finalizers and not has_grace and kind != "Namespace":
             self.forget(kind, obj.key, obj.uid)
+
+    def fold_pods(self, node: str, page: Page[Any]) -> None:
+        """Take the server's own list of a node's pods: those of us who are not in it are gone.
+
+        The server has looked at ``spec.nodeName``, so whatever is in it is there, readable or not.
+        """
+        as_of = _number(page.resource_version) or math.inf
+        for one in page.broken:
+            self._note_news("Pod", one.ref.key, one.ref.uid)
+            self.mark_broken(PODS, msgspec.structs.replace(one, node=node))
+        for pod in page.items:
+            self._note_news("Pod", pod.key, pod.uid)
+            self.put(PODS, pod)
+        listed = {one.ref.key for one in page.broken} | {pod.key for pod in page.items}
+        for pod in self.pods_on(node):
+            if pod.key not in listed and version_of(pod) <= as_of:
+                self.forget("Pod", pod.key, pod.uid)
+        for key, _ in self.unreadable_pods_on(node):
+            if key not in listed and self._broken_at["Pod"][key] <= as_of:
+                self._note_news("Pod", key, "")
+                self._unmark("Pod", key)
 
     def forget(self, kind: str, key: Key, uid: str) -> None:
         """Take the server's word that the object with this uid is not there any more.
@@ -258,19 +280,6 @@ class Store(View):
 
 def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
-
-
-def _broken(kind: str, body: JSON, problem: str) -> Broken:
-    """Say as much of an unreadable answer as can be read."""
-    found = body.get("metadata")
-    meta: JSON = found if isinstance(found, dict) else {}
-    ref = Ref(
-        kind,
-        str(meta.get("name", "")),
-        namespace=str(meta.get("namespace", "")),
-        uid=str(meta.get("uid", "")),
-    )
-    return Broken(ref, str(meta.get("resourceVersion", "")), problem)
 
 
 def _converted(body: JSON, wanted: type[Any]) -> Any:

@@ -12,7 +12,6 @@ Must not: import policy or lifecycle, or write anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -35,11 +34,14 @@ class Allowances(msgspec.Struct, kw_only=True):
     unseen_s: float
     """A pod bound less than this ago may not be known to a process yet."""
     skew_s: float = 0.0
-    """How far any process's wall clock has been off."""
+    """How far any process's wall clock has been off. That ends nobody's grace: what is waited for
+    is counted on the monotonic clock, too."""
     stuck_s: float = 60.0
     """How long past its grace a pod is waited for."""
     deadline_s: float | None = None
     """The shortest drain deadline that was ever set for all nodes."""
+    deadline_least_s: float = 300.0
+    """No longer deadline passes sooner than this, whatever the clocks say."""
     rounds: int = 3
     """How often pods of one owner return until they are no longer waited for (R1)."""
 
@@ -110,21 +112,22 @@ class Checkers:
         if node is None or not true.is_deleting(node):
             return False
         since = true.deleted_at(node)
-        ends = []
+        lengths = []
         if self.allowances.deadline_s is not None:
-            ends.append(since + timedelta(seconds=self.allowances.deadline_s))
+            lengths.append(self.allowances.deadline_s)
         written = true.marks_of(node).get(names.DRAIN_DEADLINE, "")
         if written.endswith("s") and written[:-1].isdigit():
-            ends.append(since + timedelta(seconds=int(written[:-1])))
-        slack = timedelta(seconds=self.allowances.skew_s + 1.0)
-        return any(self.truth.now() + slack >= end for end in ends)
+            lengths.append(float(written[:-1]))
+        least_s, skew_s = self.allowances.deadline_least_s, self.allowances.skew_s
+        gone_s = (self.truth.now() - since).total_seconds() + 1.0
+        return any(gone_s >= max(one - skew_s, min(one, least_s)) for one in lengths)
 
-    def is_stuck(self, pod: JSON) -> bool:
-        """It should have been gone for long enough, clock allowed for."""
+    def is_stuck(self, pod: JSON, skew_s: float = 0.0) -> bool:
+        """It should have been gone for long enough; ``skew_s``: as a wrong clock may see it."""
         if not true.is_deleting(pod):
             return False
         waited = self.truth.now() - true.deleted_at(pod)
-        return waited.total_seconds() + self.allowances.skew_s + 1.0 >= self.allowances.stuck_s
+        return waited.total_seconds() + skew_s + 1.0 >= self.allowances.stuck_s
 
     def is_unseen(self, pod: JSON) -> bool:
         """Bound so lately that a process may not know it."""
@@ -280,7 +283,9 @@ def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[
     if any(methods.takes_pods(one) for one in asking):
         return
     for pod in self.truth.pods_on(true.name(old)):
-        if true.is_workload(pod) and not self.is_stuck(pod) and not self.is_unseen(pod):
+        # A node may be called empty too soon by a wrong clock: its drain waits for the pod.
+        is_stuck = self.is_stuck(pod, self.allowances.skew_s)
+        if true.is_workload(pod) and not is_stuck and not self.is_unseen(pod):
             yield f"it is not empty: pod {pod['metadata']['namespace']}/{true.name(pod)}"
 
 

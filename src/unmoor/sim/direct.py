@@ -17,6 +17,7 @@ import msgspec
 
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
+from unmoor.runtime.broken import broken_of
 from unmoor.runtime.ports import (
     ALL,
     Bookmark,
@@ -67,8 +68,7 @@ class Decoder:
         try:
             decoded: T | Broken = msgspec.convert(obj, wanted)
         except msgspec.ValidationError as error:
-            ref = resource.ref(meta["name"], meta.get("namespace", ""), uid)
-            decoded = Broken(ref, version, str(error))
+            decoded = broken_of(resource.kind, obj, error)
         if len(known) >= CACHE_LIMIT_OBJECTS:
             known.clear()
         known[uid] = (version, decoded)

@@ -40,6 +40,7 @@ API_FAULTS = (
     "watch_cut",
     "watch_expired",
     "watch_late",
+    "watch_silent",
 )
 CLOUD_FAULTS = ("lost_request", "lost_answer", "rate_limited", "stock_out", "slow", "lagging")
 MISCHIEF = (
@@ -65,6 +66,7 @@ RATES: dict[str, tuple[Ratio, ...]] = {
     "watch_cut": ((1, 100), (1, 30)),
     "watch_expired": ((1, 3), (2, 3)),
     "watch_late": ((1, 60), (1, 25)),
+    "watch_silent": ((1, 300), (1, 100)),
     "stock_out": ((1, 4), (1, 2)),
     "lagging": ((1, 2), (1, 1)),
 }

@@ -258,11 +258,11 @@ class Crew:
 
     async def skew(self) -> None:
         """A clock that is wrong from now on."""
-        self._set_skew(self._dice.uniform(-40.0, 40.0))
+        self._set_skew(self._dice.uniform(-120.0, 120.0))
 
     async def jump(self) -> None:
         """A clock that is set right, or wrong, at once."""
-        self._set_skew(self._dice.choice((0.0, -90.0, -20.0, 20.0, 45.0)))
+        self._set_skew(self._dice.choice((0.0, -90.0, -20.0, 20.0, 45.0, 600.0)))
 
     def _set_skew(self, skew_s: float) -> None:
         allowances = self.checkers.allowances

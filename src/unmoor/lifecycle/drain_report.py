@@ -1,0 +1,94 @@
+"""What does a drain say while it waits: who is left, who holds it up, and what would help?
+
+Must not: decide anything.
+"""
+
+from __future__ import annotations
+
+from unmoor.model.base import Key
+from unmoor.model.kinds import ref_of
+from unmoor.model.node import Node
+from unmoor.policy.drain import Deadline, Plan
+from unmoor.policy.pods import about_unreadable
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+NAMED_PODS_MAX = 3
+"""So many pods are named in a sentence; the rest are counted."""
+TOLD_PODS_MAX = 5
+"""So many held pods get an event each in one step."""
+
+
+def left(node: Node, method: Method, plan: Plan) -> list[Verdict]:
+    """Everything that is waited for is reported (spec 5.1 step 3)."""
+    count = len(plan.waiting)
+    if not count:
+        return []
+    named = ", ".join(f"{pod.namespace}/{pod.name}" for pod in plan.waiting[:NAMED_PODS_MAX])
+    more = f" and {count - NAMED_PODS_MAX} more" if count > NAMED_PODS_MAX else ""
+    plural = "" if count == 1 else "s"
+    verdict = Verdict(
+        subject=ref_of(node),
+        method=method,
+        reason=Reason.PODS_LEFT,
+        message=f"{count} pod{plural} still to go: {named}{more}",
+        evidence={
+            "pods": count,
+            "terminating": sum(pod.is_deleting for pod in plan.waiting),
+            "asked_now": len(plan.turn),
+        },
+        event="FailedDraining",
+        is_warning=True,
+    )
+    return [verdict]
+
+
+def unreadable(node: Node, method: Method, pods: tuple[tuple[Key, str], ...]) -> list[Verdict]:
+    """Name the pods (key, problem) that nobody can make out, and what to do about them."""
+    return [
+        Verdict(
+            subject=ref_of(node),
+            method=method,
+            reason=Reason.UNREADABLE_POD,
+            message=about_unreadable(key, problem),
+            evidence={"pod": "/".join(key)},
+            event="FailedDraining",
+            is_warning=True,
+        )
+        for key, problem in pods[:TOLD_PODS_MAX]
+    ]
+
+
+def stuck(node: Node, method: Method, plan: Plan) -> list[Verdict]:
+    """Name the pods that are not waited for any longer (T078)."""
+    return [
+        Verdict(
+            subject=ref_of(node),
+            method=method,
+            reason=Reason.STUCK_POD,
+            message=(
+                f"pod {pod.namespace}/{pod.name} should have been gone at {pod.gone_by:%H:%M:%S} "
+                "UTC and is not waited for any longer: look at its finalizers, and whether the "
+                "node still answers"
+            ),
+            evidence={"pod": f"{pod.namespace}/{pod.name}"},
+            event="FailedDraining",
+            is_warning=True,
+        )
+        for pod in plan.stuck[:TOLD_PODS_MAX]
+    ]
+
+
+def deadline_problem(node: Node, method: Method, deadline: Deadline) -> list[Verdict]:
+    """Say what is wrong with a deadline that could not be read."""
+    if not deadline.problem:
+        return []
+    return [
+        Verdict(
+            subject=ref_of(node),
+            method=method,
+            reason=Reason.INVALID,
+            message=f"node {node.name}: {deadline.problem}; it is ignored",
+            event="FailedDraining",
+            is_warning=True,
+        )
+    ]
