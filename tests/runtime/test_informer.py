@@ -12,8 +12,8 @@ from tests.runtime.scripted import Cut, Slow, gone, passes, refused
 from unmoor.model.base import JSON, Key
 from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import NODES, PODS
+from unmoor.model.observation import ASKED_PAUSE_MAX_S
 from unmoor.runtime.informer import (
-    ASKED_PAUSE_MAX_S,
     GOOD_WATCH_S,
     LIST_AFTER_BROKEN_S,
     PAGE_SIZE,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from unmoor.model.observation import ASKED_PAUSE_MAX_S
 from unmoor.runtime.queue import (
-    ASKED_PAUSE_MAX_S,
     BACK_OFF_MAX_S,
     BACK_OFF_MIN_S,
     SPIN_WINDOW_S,

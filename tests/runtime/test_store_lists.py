@@ -48,6 +48,26 @@ def test_what_we_wrote_while_a_list_was_under_way_stays() -> None:
     assert versions(store) == {"made": "31", "patched": "30", "theirs": "5"}
 
 
+def test_what_a_restored_server_answers_while_a_list_is_under_way_is_believed() -> None:
+    """Its numbers are lower than those that we know from before the restore."""
+    store = Store()
+    store.put(NODES, at_version(node("read"), 50))
+    store.put(NODES, at_version(node("written"), 51))
+    store.forget("Node", ("", "back"), "uid-node-back")
+
+    store.begin(NODES)
+    store.fold("Node", body_of(at_version(node("read"), 10)))
+    store.fold("Node", body_of(at_version(node("back"), 11)))
+    assert versions(store) == {"read": "10", "back": "11", "written": "51"}
+
+    store.fold("Node", body_of(at_version(node("written"), 23)))
+    store.fold("Node", body_of(at_version(node("written"), 22)))  # its answer came late
+    names = ("read", "back", "written")
+    store.replace(NODES, [at_version(node(name), 20) for name in names], "21")
+
+    assert versions(store) == {"read": "20", "back": "20", "written": "23"}
+
+
 def test_what_we_read_while_a_list_was_under_way_may_be_older_than_the_list() -> None:
     store = Store()
     store.begin(NODES)

@@ -52,14 +52,14 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     if not view.identity.cluster or not view.identity.scheme:
         return Step()  # without a name or a cloud there is nothing that could be ours
     known = memory or Memory()
-    due = _due(view, known)
+    listed = view.answer(Asked.INSTANCES, view.identity.cluster)
+    due = max(_due(view, known), 0.0 if listed is None else listed.again_at(0.0))
     effects: list[AnyEffect] = []
     if moment.mono >= due:
         cluster = view.identity.cluster
         effects.append(Observe(asked=Asked.INSTANCES, subject=cluster, why="what is there?"))
         known = Memory(known.rounds + 1, moment.mono)
         due = _due(view, known)
-    listed = view.answer(Asked.INSTANCES, view.identity.cluster)
     verdicts: list[Verdict] = []
     if listed is not None and listed.result is not None:
         for suspects in (
@@ -102,6 +102,8 @@ def _machines_without_instance(view: View, listed: Listed, moment: Moment) -> li
             continue
         answer = view.instance(machine.provider_id)
         if answer is None or answer.at.mono < listed.at.mono:
+            if answer is not None and moment.mono < answer.again_at(0.0):
+                continue  # the cloud asked us to wait
             look = Observe(
                 asked=Asked.INSTANCE,
                 subject=machine.provider_id,

@@ -117,9 +117,7 @@ def phase_of(view: View, machine: Machine, lost: int, moment: Moment) -> Phase:
         return OutOfCapacity(answer.problem)
     is_open = answer.problem.kind in _SAYS_NOTHING
     number = _number_of(machine)
-    until = answer.at.after(
-        max(_back_off_s(view, lost if is_open else number), answer.problem.retry_after_s or 0.0)
-    )
+    until = answer.again_at(_back_off_s(view, lost if is_open else number))
     if moment.mono < until:
         return Waiting(until, answer.problem)
     return Launching(token) if is_open else Numbering(number + 1)
@@ -134,7 +132,7 @@ def _linked_phase(view: View, linked: str, moment: Moment) -> Phase:
     assert answer.problem is not None
     if answer.is_missing:
         return Unlinked(linked)
-    until = answer.at.after(view.settings.cadence.link_again_s)
+    until = answer.again_at(view.settings.cadence.link_again_s)
     return Waiting(until, answer.problem) if moment.mono < until else Linking(linked)
 
 

@@ -149,8 +149,7 @@ def told_again_at(view: View, provider_id: str) -> float | None:
     answer = view.answer(Asked.TERMINATION, provider_id)
     if answer is None or answer.problem is None:
         return None
-    again_s = view.settings.cadence.terminate_again_s
-    return answer.at.after(answer.problem.retry_after_s or again_s)
+    return answer.again_at(view.settings.cadence.terminate_again_s)
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -193,7 +192,7 @@ def _look(view: View, node: Node, moment: Moment) -> Step[Memory]:
         return Step()
     every_s = view.settings.cadence.instance_look_s
     answer = view.instance(node.provider_id)
-    due = moment.mono if answer is None else answer.at.after(every_s)
+    due = moment.mono if answer is None else answer.again_at(every_s)
     if moment.mono < due:
         return Step(wake_at=due)
     look = Observe(asked=Asked.INSTANCE, subject=node.provider_id, why="is it still there?")

@@ -16,6 +16,9 @@ from unmoor.model.moment import Moment
 
 T = TypeVar("T")
 
+ASKED_PAUSE_MAX_S = 60.0
+"""Whoever asks us to come back later than this is asked after this time all the same."""
+
 
 class Asked(StrEnum):
     """What a question is about; its subject is in brackets."""
@@ -69,6 +72,11 @@ class Answer(msgspec.Struct, Generic[T], frozen=True):
     at: Moment
     result: T | None = None
     problem: Problem | None = None
+
+    def again_at(self, pause_s: float) -> float:
+        """When to ask again (monotonic): after ``pause_s``, or later if that is what they want."""
+        asked_s = 0.0 if self.problem is None else self.problem.retry_after_s or 0.0
+        return self.at.after(max(pause_s, min(asked_s, ASKED_PAUSE_MAX_S)))
 
     @property
     def is_missing(self) -> bool:

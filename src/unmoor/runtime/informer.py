@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import Resource
+from unmoor.model.observation import ASKED_PAUSE_MAX_S
 from unmoor.runtime.ports import (
     ALL,
     Api,
@@ -38,8 +39,6 @@ from unmoor.runtime.ports import (
 
 PAGE_SIZE = 500
 """Objects in one page of a list: what client-go asks for."""
-ASKED_PAUSE_MAX_S = 60.0
-"""A server that asks us to come back later than this is asked after this time all the same."""
 GOOD_WATCH_S = 5.0
 """A watch that lasted this long was a good one, even if nothing happened in it."""
 WATCH_FAILURES_MAX = 5

@@ -3,7 +3,7 @@
 Each effect becomes one port call and each port error one ``Problem``; nothing else catches port
 errors. Whatever the server answers goes into the store before the key is stepped again, and an
 unknown outcome (timeout, broken connection) is followed by a live read, so that a step never
-decides on what we only hoped had happened.
+decides on what we only hoped had happened. A server that names a time is left alone until then.
 
 Must not: decide, retry, or wait for anything but the answer.
 """
@@ -228,8 +228,8 @@ class Interpreter:
             problem = _problem_with(error, ref)
             if problem.kind is ProblemKind.NOT_FOUND:
                 self._store.forget(ref.kind, ref.key, ref.uid)
-            elif problem.kind is not ProblemKind.TOO_MANY_REQUESTS:
-                await self._read(ref)
+            elif _may_be_looked_up(problem):
+                problem = _with_pause_of(await self._read(ref), problem)
             return problem
         return None
 
@@ -238,6 +238,8 @@ class Interpreter:
             self._store.fold(effect.ref.kind, await self._api.create(effect.ref, effect.body))
         except PortError as error:
             problem = _problem_with(error, effect.ref)
+            if problem.retry_after_s is not None:
+                return problem
             unseen = await self._read(effect.ref)
             # The name is deterministic: whoever made it, it is the one that we meant. But as long
             # as we have not seen it, we do not know it.
@@ -346,6 +348,19 @@ def _problem_with(error: PortError, ref: Ref) -> Problem:
     if isinstance(error, ApiError) and error.is_absence_of(ref):
         return problem
     return msgspec.structs.replace(problem, kind=ProblemKind.FAILED)
+
+
+def _may_be_looked_up(problem: Problem) -> bool:
+    """A server that names a time is left alone until then; what it turned away it has not done."""
+    is_busy = problem.kind is ProblemKind.TOO_MANY_REQUESTS
+    return not is_busy and problem.retry_after_s is None
+
+
+def _with_pause_of(look: Problem | None, problem: Problem) -> Problem:
+    """The look after a failure failed as well: the pause that it was told is kept."""
+    if look is None or look.retry_after_s is None:
+        return problem
+    return msgspec.structs.replace(problem, retry_after_s=look.retry_after_s)
 
 
 def _is_gone(answer: JSON) -> bool:

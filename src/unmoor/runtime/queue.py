@@ -15,13 +15,12 @@ import math
 from collections import OrderedDict
 from itertools import count
 
+from unmoor.model.observation import ASKED_PAUSE_MAX_S
 from unmoor.runtime.reconciler import Key
 
 BACK_OFF_MIN_S = 0.1
 BACK_OFF_MAX_S = 10.0
 """A failing key is tried again after the first, then twice as long each time, up to the second."""
-ASKED_PAUSE_MAX_S = 60.0
-"""A pause that the other side asks for is kept, up to this."""
 SPINS_MAX = 20
 SPIN_WINDOW_S = 1.0
 """No key is stepped more often than this in one window."""

@@ -168,8 +168,13 @@ class Store(View):
             self._note_news(kind, broken.ref.key, broken.ref.uid)
             self.mark_broken(resource, broken)
             return
+        is_first = self._is_settled(kind, obj.key, obj.uid)
         self._note_news(kind, obj.key, obj.uid)
-        self.put(resource, obj)
+        if is_first:
+            # What we held gives way to the list that is under way; so it does to this.
+            self._take(kind, obj)
+        else:
+            self.put(resource, obj)
         meta = obj.metadata
         # A pod has its grace to live out; anything else without finalizers is gone at once, and
         # the answer shows its last state.
