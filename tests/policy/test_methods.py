@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.builders import IDENTITY, condition, disruption, machine, moment, node, provisioner
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY
 from unmoor.model.snapshot import View
@@ -16,6 +18,10 @@ def test_each_method_has_one_row_in_the_order_of_their_names() -> None:
     rows = [row.method for row in METHODS]
 
     assert rows == [method for method in Method if method in rows]
+
+
+def test_a_command_can_be_called_after_each_method() -> None:
+    assert [one for one in Method if not re.fullmatch("[a-z][a-z-]*[a-z]", one)] == []
 
 
 def test_the_first_that_has_a_command_wins() -> None:
