@@ -31,7 +31,7 @@ def test_the_first_that_has_a_command_wins() -> None:
 
     assert proposal.command is not None
     assert proposal.command.method is Method.EMPTINESS
-    assert proposal.eligible == {Method.EMPTINESS: 1}
+    assert proposal.eligible[Method.EMPTINESS] == 1
 
 
 def test_without_a_command_every_method_has_said_what_it_found() -> None:
