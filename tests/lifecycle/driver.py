@@ -338,10 +338,13 @@ class World:
 
     def _terminate(self, effect: Terminate) -> Problem | None:
         held = self.cloud.pop(effect.provider_id, None)
-        if held is not None:
-            self.cloud[effect.provider_id] = msgspec.structs.replace(
-                held, state=InstanceState.SHUTTING_DOWN
-            )
+        if held is None:
+            problem = Problem(ProblemKind.NOT_FOUND)
+            self._answer(Asked.TERMINATION, effect.provider_id, None, problem)
+            return problem
+        self.cloud[effect.provider_id] = msgspec.structs.replace(
+            held, state=InstanceState.SHUTTING_DOWN
+        )
         self._answer(Asked.TERMINATION, effect.provider_id, True, None)
         return None
 

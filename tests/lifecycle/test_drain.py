@@ -78,7 +78,10 @@ def test_what_the_deadline_cannot_move_is_left_and_told() -> None:
     world.run(row, for_s=25)
 
     assert reasons(world, row) == {Reason.CUT_OFF}
-    assert any("1 pods left: shop/web-1" in event.message for event in world.events())
+    assert any(
+        "cut off at its deadline: 1 pod still there: shop/web-1" in event.message
+        for event in world.events()
+    )
 
 
 def test_a_cordon_of_a_person_is_not_claimed() -> None:

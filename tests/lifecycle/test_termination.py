@@ -229,6 +229,8 @@ def test_t078_a_stuck_pod_is_not_waited_for_for_ever() -> None:
     world.run(TERMINATION, for_s=2)
     assert world.names("Pod") == ["web-1"]
     assert world.names("Node") == []
+    (terminate,) = world.done(Terminate)
+    assert terminate.why == "node a is drained, but for 1 pod given up before: shop/web-1"
 
 
 def test_t079_the_time_is_counted_once() -> None:

@@ -104,8 +104,9 @@ def test_a_deadline_ends_the_drain_and_says_who_was_left() -> None:
     assert world.done(Terminate) == []
 
     world.run(TERMINATION, for_s=3)
-    assert len(world.done(Terminate)) == 1
-    assert any("2 pods left: shop/web-1, shop/odd-1" in event.message for event in world.events())
+    (terminate,) = world.done(Terminate)
+    assert terminate.why.endswith("2 pods still there: shop/web-1, shop/odd-1")
+    assert any(event.message == terminate.why for event in world.events())
 
 
 def test_a_person_is_told_of_it() -> None:

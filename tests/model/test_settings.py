@@ -263,6 +263,7 @@ OURS = {
     "launch_backoff_s": 1,
     "launch_backoff_most_s": 60,
     "link_again_s": 10,
+    "heartbeat_s": 120,
     "instance_look_s": 5,
     "terminate_again_s": 5,
     "cordon_quiet_s": 5,

@@ -72,8 +72,7 @@ def test_the_cloud_refuses(
     cloud = ScriptedCloud()
     cloud.error = error
     bench = Bench(cloud)
-    is_done = isinstance(effect, Terminate) and problem_of(error).kind is ProblemKind.NOT_FOUND
-    expected = None if is_done else problem_of(error)
+    expected = problem_of(error)
 
     [outcome] = bench.do(effect)
     assert outcome.problem == expected

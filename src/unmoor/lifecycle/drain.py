@@ -67,20 +67,28 @@ class Settling(msgspec.Struct, frozen=True):
 
 
 class Drained(msgspec.Struct, frozen=True):
-    """Nobody is waited for. ``left``: the names of those whom the deadline cut off."""
+    """Nobody is waited for, but some may be there, by name.
+
+    ``left``: those whom the deadline cut off; ``passed``: those given up before (T078, R1).
+    """
 
     left: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
 
 
 Phase: TypeAlias = Cordoning | LeavingLoadBalancers | Evicting | Settling | Drained
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """A step, and whether the node is drained as of now. ``is_over``: the deadline has passed."""
+    """A step, and whether the node is drained as of now. ``is_over``: the deadline has passed.
+
+    ``how``: for a node that is drained, who was left behind, in words.
+    """
 
     step: Step[Memory]
     is_drained: bool = False
     is_over: bool = False
+    how: str = ""
 
 
 def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Moment) -> Phase:
@@ -89,12 +97,13 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
         return Cordoning()  # 001: cordon the node to prevent pods from scheduling to it
     cadence = view.settings.cadence
     cordoned_at = memory.cordoned_at if memory.cordoned_at is not None else moment.mono
+    passed = eviction.passed(view, node, memory)
     plan = policy.plan(
         view.pods_on(node.name),
         moment,
         patience=Patience(cadence.stuck_terminating_s, memory.terminating),
         deadline=order.deadline,
-        passed=eviction.passed(view, node, memory),
+        passed=passed,
         returning=eviction.returning(view, node, memory),
     )
     unreadable = view.unreadable_pods_on(node.name)
@@ -110,7 +119,9 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
         return Evicting(plan, unreadable)
     if moment.mono < (until := cordoned_at + cadence.cordon_quiet_s):
         return Settling(until)
-    return Drained()
+    returning = (pod for pod in view.pods_on(node.name) if pod.uid in passed)
+    given_up = dict.fromkeys("/".join(pod.key) for pod in (*plan.stuck, *returning))
+    return Drained(passed=tuple(given_up))
 
 
 def _presses(plan: Plan, left_s: float | None) -> bool:
@@ -150,6 +161,7 @@ def advance(
         msgspec.structs.replace(step, effects=effects, memory=spoken),
         is_drained=progress.is_drained,
         is_over=left_s is not None and left_s <= 0,
+        how=progress.how,
     )
 
 
@@ -199,8 +211,8 @@ def _look(view: View, node: Node, order: Order, memory: Memory, moment: Moment) 
             return _evicting(view, node, order, phase, known, moment)
         case Settling(until):
             return _progress(Step(wake_at=until), known)
-        case Drained(left):
-            return _drained(node, order, left, known)
+        case Drained(left, passed):
+            return _drained(report.ended(node, order.method, left, passed), known)
         case never:
             assert_never(never)
 
@@ -301,30 +313,10 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
     return cut
 
 
-def _drained(node: Node, order: Order, left: tuple[str, ...], known: eviction.Known) -> Progress:
-    if not left:
-        verdict = Verdict(
-            subject=ref_of(node),
-            method=order.method,
-            reason=Reason.DRAINED,
-            message=f"node {node.name} is drained",
-            is_refusal=False,
-        )
-        return _progress(Step(verdicts=(verdict,)), known, is_drained=True)
-    verdict = Verdict(
-        subject=ref_of(node),
-        method=order.method,
-        reason=Reason.CUT_OFF,
-        message=(
-            f"the deadline has passed with {len(left)} pods left: "
-            f"{', '.join(left[: report.NAMED_PODS_MAX])}"
-        ),
-        evidence={"pods": len(left)},
-        event="FailedDraining",
-        is_warning=True,
-    )
+def _drained(verdict: Verdict, known: eviction.Known) -> Progress:
     step: Step[Memory] = Step(effects=say(verdict), verdicts=(verdict,))
-    return _progress(step, known, is_drained=True)
+    progress = _progress(step, known, is_drained=True)
+    return msgspec.structs.replace(progress, how=verdict.message)
 
 
 def by_person(

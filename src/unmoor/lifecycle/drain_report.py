@@ -23,14 +23,12 @@ def left(node: Node, method: Method, plan: Plan) -> list[Verdict]:
     count = len(plan.waiting)
     if not count:
         return []
-    named = ", ".join(f"{pod.namespace}/{pod.name}" for pod in plan.waiting[:NAMED_PODS_MAX])
-    more = f" and {count - NAMED_PODS_MAX} more" if count > NAMED_PODS_MAX else ""
-    plural = "" if count == 1 else "s"
+    named = _named(tuple("/".join(pod.key) for pod in plan.waiting))
     verdict = Verdict(
         subject=ref_of(node),
         method=method,
         reason=Reason.PODS_LEFT,
-        message=f"{count} pod{plural} still to go: {named}{more}",
+        message=f"{_pods(count)} still to go: {named}",
         evidence={
             "pods": count,
             "terminating": sum(pod.is_deleting for pod in plan.waiting),
@@ -76,6 +74,43 @@ def stuck(node: Node, method: Method, plan: Plan) -> list[Verdict]:
         )
         for pod in plan.stuck[:TOLD_PODS_MAX]
     ]
+
+
+def ended(node: Node, method: Method, left: tuple[str, ...], passed: tuple[str, ...]) -> Verdict:
+    """Say how the drain ended, and which pods are there all the same.
+
+    ``left``: at the deadline; ``passed``: given up before it.
+    """
+    if not left:
+        but = f", but for {_pods(len(passed))} given up before: {_named(passed)}" if passed else ""
+        return Verdict(
+            subject=ref_of(node),
+            method=method,
+            reason=Reason.DRAINED,
+            message=f"node {node.name} is drained{but}",
+            is_refusal=False,
+        )
+    return Verdict(
+        subject=ref_of(node),
+        method=method,
+        reason=Reason.CUT_OFF,
+        message=(
+            f"the drain of node {node.name} was cut off at its deadline: "
+            f"{_pods(len(left))} still there: {_named(left)}"
+        ),
+        evidence={"pods": len(left)},
+        event="FailedDraining",
+        is_warning=True,
+    )
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def _named(pods: tuple[str, ...]) -> str:
+    more = len(pods) - NAMED_PODS_MAX
+    return ", ".join(pods[:NAMED_PODS_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 def deadline_problem(node: Node, method: Method, deadline: Deadline) -> list[Verdict]:

@@ -83,7 +83,7 @@ class Launch(Effect, frozen=True, kw_only=True):
 
 
 class Terminate(Effect, frozen=True, kw_only=True):
-    """Tell a cloud machine to go; one that is gone already is a success."""
+    """Tell a cloud machine to go. "There is none" is an answer: nothing is left to tell."""
 
     provider_id: str
     machine: Ref | None = None

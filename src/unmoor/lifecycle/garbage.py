@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from unmoor.lifecycle.effects import AnyEffect, Observe, Terminate, adopt, retire
+from unmoor.lifecycle.effects import AnyEffect, Observe, Terminate, adopt, retire, say
 from unmoor.lifecycle.launch import given_up, linked_to, token_of
 from unmoor.lifecycle.step import Step
-from unmoor.lifecycle.termination import is_told_to_go, told_again_at
+from unmoor.lifecycle.whereabouts import is_disputed, is_gone, is_told_to_go, told_again_at
 from unmoor.model import names
 from unmoor.model.base import Ref
 from unmoor.model.instance import CloudInstance, InstanceState
@@ -37,6 +37,9 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 
 SUSPECTS_MAX = 1_000
 """So many machines, and so many instances, are dealt with in one step; the rest in the next."""
+
+DISPUTES_TOLD_MAX = 20
+"""So many machines are named; with the wrong credentials it would be all of them."""
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -97,6 +100,7 @@ Listed = Answer[tuple[CloudInstance, ...]]
 def _machines_without_instance(view: View, listed: Listed, moment: Moment) -> list[Step[Memory]]:
     alive = {one.provider_id for one in listed.result or () if not one.state.is_going}
     steps = []
+    disputed: list[Machine] = []
     for machine in view.sorted(MACHINES):
         if machine.provider_id in alive or not _is_settled(view, machine, listed):
             continue
@@ -110,9 +114,11 @@ def _machines_without_instance(view: View, listed: Listed, moment: Moment) -> li
                 why=f"machine {machine.name} has no instance in the list",
             )
             steps.append(Step[Memory](effects=(look,)))
+        elif is_disputed(view, machine.provider_id, moment):
+            disputed.append(machine)
         elif answer.is_missing or (answer.result is not None and answer.result.state.is_going):
             steps.append(_collect_machine(machine, moment))
-    return steps
+    return [*steps, _kept(disputed)]
 
 
 def _is_settled(view: View, machine: Machine, listed: Listed) -> bool:
@@ -137,6 +143,28 @@ def _collect_machine(machine: Machine, moment: Moment) -> Step[Memory]:
         is_warning=True,
     )
     return given_up(machine, verdict, why="its instance is gone", counted_as="garbage_collected")
+
+
+def _kept(disputed: list[Machine]) -> Step[Memory]:
+    """A cloud that knows none of our machines may be the wrong one: their nodes know better."""
+    verdicts = tuple(
+        Verdict(
+            subject=ref_of(machine),
+            method=Method.LIFECYCLE,
+            reason=Reason.MACHINE_DISPUTED,
+            message=(
+                f"the cloud knows no instance {machine.provider_id}, but node {machine.node_name} "
+                f"is Ready and its kubelet renews its lease: machine {machine.name} is kept; look "
+                "whether our credentials are those of the instance's account and region"
+            ),
+            evidence={"provider_id": machine.provider_id, "machines": len(disputed)},
+            event="MachineDisputed",
+            is_warning=True,
+        )
+        for machine in disputed[:DISPUTES_TOLD_MAX]
+    )
+    told = tuple(publish for verdict in verdicts for publish in say(verdict))
+    return Step(effects=told, verdicts=verdicts)
 
 
 def _age_s(machine: Machine, moment: Moment) -> float:
@@ -270,7 +298,7 @@ def _is_unclaimed(view: View, node: Node) -> bool:
 
 def _terminate(view: View, instance: CloudInstance, message: str, moment: Moment) -> Step[Memory]:
     verdict = _about(instance, Reason.NO_MACHINE, message)
-    if is_told_to_go(view, instance.provider_id):
+    if is_told_to_go(view, instance.provider_id) or is_gone(view, instance.provider_id):
         return Step(verdicts=(verdict,))
     due = told_again_at(view, instance.provider_id)
     if due is not None and moment.mono < due:

@@ -31,6 +31,7 @@ from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirement, RequirementError
 from unmoor.model.snapshot import View
 from unmoor.model.validation import Findings
+from unmoor.policy import heartbeat
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 DOUBLINGS_MAX = 10
@@ -130,7 +131,7 @@ def _linked_phase(view: View, linked: str, moment: Moment) -> Phase:
     if answer.result is not None:
         return Copying(answer.result)
     assert answer.problem is not None
-    if answer.is_missing:
+    if answer.is_missing and heartbeat.alive_on(view, linked, moment) is None:
         return Unlinked(linked)
     until = answer.again_at(view.settings.cadence.link_again_s)
     return Waiting(until, answer.problem) if moment.mono < until else Linking(linked)

@@ -12,17 +12,16 @@ from typing import Any
 
 from unmoor.lifecycle.effects import Delete, Fact
 from unmoor.lifecycle.step import Step
+from unmoor.model import names
 from unmoor.model.kinds import LEASES, ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
-
-NAMESPACE = "kube-node-lease"
 
 
 def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
     """Delete the lease called ``key`` when it was left behind (T154-T157)."""
     del memory
-    lease = view.get(LEASES, key, NAMESPACE)
+    lease = view.get(LEASES, key, names.NODE_LEASES)
     if lease is None or lease.is_deleting or lease.metadata.owner_references:
         return Step()
     if view.node(lease.name) is not None:

@@ -26,7 +26,7 @@ from unmoor.lifecycle.effects import (
 )
 from unmoor.lifecycle.launch import given_up, linked_to, token_of
 from unmoor.lifecycle.step import Step, join
-from unmoor.lifecycle.termination import is_gone, is_told_to_go, told_again_at
+from unmoor.lifecycle.whereabouts import is_gone, is_told_to_go, told_again_at
 from unmoor.model import names
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_REGISTERED, Machine

@@ -3,7 +3,8 @@
 The finalizer holds the Node until its cloud machine has been told to go. The phase is read off the
 world at every step, so a restart loses nothing but the back-off of evictions. A machine is ended
 only when its node is drained; if it is gone already, there is nothing left to be careful about and
-the finalizer goes at once (R20).
+the finalizer goes at once (R20). But a cloud that knows no such machine while its node is alive is
+not believed: the drain goes on, and then waits for a person, or for the node to fall silent.
 
 The finalizer is shared with Karpenter: a node whose Machine is not ours is never touched. Other
 people's finalizers stay.
@@ -17,12 +18,11 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle import detach, drain
-from unmoor.lifecycle.effects import Delete, Fact, Observe, Patch, Terminate, remove_finalizer
+from unmoor.lifecycle import detach, drain, telling, whereabouts
+from unmoor.lifecycle.effects import Delete, Fact, Observe, Patch, Terminate, remove_finalizer, say
 from unmoor.lifecycle.eviction import Memory
 from unmoor.lifecycle.step import Step, join
 from unmoor.model import names
-from unmoor.model.instance import InstanceState
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
@@ -65,6 +65,13 @@ class Detaching(msgspec.Struct, frozen=True):
     progress: drain.Progress
 
 
+class Disputed(msgspec.Struct, frozen=True):
+    """Drained, but the cloud knows no such machine, and the node is alive: whom to tell to go?"""
+
+    node: Node
+    progress: drain.Progress
+
+
 class Ending(msgspec.Struct, frozen=True):
     """Drained: the machine is to be told to go."""
 
@@ -79,7 +86,9 @@ class Releasing(msgspec.Struct, frozen=True):
     why: str
 
 
-Phase: TypeAlias = Nothing | NotOurs | MachineGone | Draining | Detaching | Ending | Releasing
+Phase: TypeAlias = (
+    Nothing | NotOurs | MachineGone | Draining | Detaching | Disputed | Ending | Releasing
+)
 
 
 def phase_of(view: View, key: str, memory: Memory | None, moment: Moment) -> Phase:
@@ -91,9 +100,10 @@ def phase_of(view: View, key: str, memory: Memory | None, moment: Moment) -> Pha
         return Nothing()
     if not is_ours(view, node):
         return NotOurs(node)
-    if is_gone(view, node.provider_id):
+    is_disputed = whereabouts.is_disputed(view, node.provider_id, moment)
+    if whereabouts.is_gone(view, node.provider_id) and not is_disputed:
         return MachineGone(node)
-    if is_told_to_go(view, node.provider_id):
+    if whereabouts.is_told_to_go(view, node.provider_id):
         return Releasing(node, "its machine was told to go")
     progress = drain.advance(view, node, order_of(view, node), memory, moment)
     if not progress.is_drained:
@@ -109,6 +119,8 @@ def _when_drained(view: View, node: Node, progress: drain.Progress, moment: Mome
     progress = drain.confirmed(view, node, Method.TERMINATION, progress, moment)
     if not progress.is_drained:
         return Draining(node, progress)
+    if whereabouts.is_disputed(view, node.provider_id, moment):
+        return Disputed(node, progress)
     if node.provider_id:
         return Ending(node, progress)
     return Releasing(node, "it has no machine")
@@ -128,30 +140,6 @@ def order_of(view: View, node: Node) -> drain.Order:
     )
 
 
-def is_gone(view: View, provider_id: str) -> bool:
-    """True when the cloud has said that the machine does not exist. Ids are never used again."""
-    answer = view.instance(provider_id)
-    if not provider_id or answer is None:
-        return False
-    if answer.is_missing:
-        return True
-    return answer.result is not None and answer.result.state is InstanceState.TERMINATED
-
-
-def is_told_to_go(view: View, provider_id: str) -> bool:
-    """True when the cloud has accepted the order, or knew of no such machine."""
-    answer = view.answer(Asked.TERMINATION, provider_id)
-    return bool(provider_id) and answer is not None and (answer.result is True or answer.is_missing)
-
-
-def told_again_at(view: View, provider_id: str) -> float | None:
-    """When the cloud is told again, after it refused or the answer was lost; None when neither."""
-    answer = view.answer(Asked.TERMINATION, provider_id)
-    if answer is None or answer.problem is None:
-        return None
-    return answer.again_at(view.settings.cadence.terminate_again_s)
-
-
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
     """Take one step for the node called ``key``."""
     phase = phase_of(view, key, memory, moment)
@@ -162,13 +150,12 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
             return Step(verdicts=(_not_ours(view, node),))
         case MachineGone(node):
             return _gone(view, node, memory, moment)
-        case Draining(node, progress):
-            look = _look(view, node, moment)
-            return join(join(_machines(view, node), progress.step), look)
+        case Draining(node, progress) | Disputed(node, progress):
+            return _awaiting(view, node, progress.step, moment)
         case Detaching():
             return _detaching(view, phase, moment)
         case Ending(node, progress):
-            return join(progress.step, _end(view, node, moment))
+            return join(progress.step, _end(view, node, progress, moment))
         case Releasing(node, why):
             return Step(effects=(_release(node, why, moment),), memory=memory)
         case never:
@@ -183,6 +170,35 @@ def _machines(view: View, node: Node) -> Step[Memory]:
             for machine in view.machines_of(node.provider_id)
             if not machine.is_deleting
         )
+    )
+
+
+def _awaiting(view: View, node: Node, step: Step[Memory], moment: Moment) -> Step[Memory]:
+    """Whatever is waited for, the machine is looked for meanwhile."""
+    whole = join(join(_machines(view, node), step), _look(view, node, moment))
+    if not whereabouts.is_disputed(view, node.provider_id, moment):
+        return whole
+    verdict = _disputed(node)
+    known = whole.memory or Memory(node=node.uid)
+    said, told = telling.once(say(verdict), known.told, moment)
+    spoken = msgspec.structs.replace(known, told=told)
+    return join(whole, Step(effects=said, memory=spoken, verdicts=(verdict,)))
+
+
+def _disputed(node: Node) -> Verdict:
+    return Verdict(
+        subject=ref_of(node),
+        method=Method.TERMINATION,
+        reason=Reason.MACHINE_DISPUTED,
+        message=(
+            f"the cloud knows no machine {node.provider_id}, but node {node.name} is Ready and "
+            "its kubelet renews its lease: it is drained, and stays until the cloud finds the "
+            "machine or the node falls silent; look whether our credentials are those of the "
+            "machine's account and region, or end the machine yourself"
+        ),
+        evidence={"provider_id": node.provider_id},
+        event="MachineDisputed",
+        is_warning=True,
     )
 
 
@@ -209,30 +225,30 @@ def _detaching(view: View, phase: Detaching, moment: Moment) -> Step[Memory]:
         reason=Reason.VOLUMES_ATTACHED,
         message=(
             f"{len(volumes)} volumes of evicted pods are still attached "
-            f"({', '.join(volumes[:3])}): the machine goes when they are detached, or in "
-            f"{phase.until - moment.mono:.0f} s"
+            f"({', '.join(volumes[:3])}): the machine goes when they are detached, or "
+            f"{view.settings.cadence.detach_limit_s:g} s after its pods (cadence.detachLimit)"
         ),
-        evidence={"volumes": len(volumes)},
+        evidence={"volumes": len(volumes), "left_s": round(phase.until - moment.mono)},
     )
     waiting: Step[Memory] = Step(
         memory=msgspec.structs.replace(known, detaching_at=since),
         verdicts=(verdict,),
         wake_at=earliest(moment.after(view.settings.cadence.drain_poll_s), phase.until),
     )
-    return join(join(phase.progress.step, waiting), _look(view, node, moment))
+    return _awaiting(view, node, join(phase.progress.step, waiting), moment)
 
 
-def _end(view: View, node: Node, moment: Moment) -> Step[Memory]:
+def _end(view: View, node: Node, progress: drain.Progress, moment: Moment) -> Step[Memory]:
     """001: only when the node is drained is its machine terminated."""
     machines = _machines(view, node)
-    due = told_again_at(view, node.provider_id)
+    due = whereabouts.told_again_at(view, node.provider_id)
     if due is not None and moment.mono < due:
         return join(machines, Step(verdicts=_refused(view, node), wake_at=due))
     machine = view.machine_of(node)
     terminate = Terminate(
         provider_id=node.provider_id,
         machine=ref_of(machine) if machine is not None else None,
-        why=f"node {node.name} is drained",
+        why=progress.how,
     )
     again_at = moment.after(view.settings.cadence.terminate_again_s)
     return join(machines, Step(effects=(terminate,), wake_at=again_at))

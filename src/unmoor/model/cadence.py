@@ -127,6 +127,13 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     link_again_s: Annotated[
         float, Meta(description="until an instance that could not be found is asked for again")
     ] = 10.0
+    heartbeat_s: Annotated[
+        float,
+        Meta(
+            description="a Ready node whose lease was renewed this lately is alive, though the "
+            "cloud may know no machine of it"
+        ),
+    ] = 2 * MINUTE
     instance_look_s: Annotated[
         float, Meta(description="while its node drains, how often an instance is looked for")
     ] = 5.0

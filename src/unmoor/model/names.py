@@ -18,6 +18,10 @@ AWS_GROUP = "karpenter.k8s.aws"
 UNMOOR_GROUP = "unmoor.dev"
 SIM_GROUP = "sim.unmoor.dev"
 
+# Kubernetes namespaces.
+NODE_LEASES = "kube-node-lease"
+"""Where each kubelet keeps its heartbeat."""
+
 # Kubernetes labels.
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"

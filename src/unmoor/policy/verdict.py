@@ -78,6 +78,8 @@ class Reason(StrEnum):
     CUT_OFF = "cut-off"
     DRAINED = "drained"
     MACHINE_GONE = "machine-gone"
+    MACHINE_DISPUTED = "machine-disputed"
+    """The cloud knows no such machine, but its node is alive."""
     MACHINE_UNKNOWN = "machine-unknown"
     VOLUMES_ATTACHED = "volumes-attached"
     TERMINATION_REFUSED = "termination-refused"

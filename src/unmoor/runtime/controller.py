@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from unmoor.model import kinds, settings
+from unmoor.model import kinds, names, settings
 from unmoor.model.kinds import Resource
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import Identity
@@ -155,7 +155,7 @@ class Controller:
                 namespace=self.options.namespace,
                 fields=f"metadata.name={self.options.settings_name}",
             ),
-            "Lease": Query(namespace="kube-node-lease"),
+            "Lease": Query(namespace=names.NODE_LEASES),
         }
 
     def _lead(self, is_leading: bool) -> None:  # noqa: FBT001 - a state, not an option

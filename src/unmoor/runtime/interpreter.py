@@ -282,11 +282,7 @@ class Interpreter:
 
     async def _terminate(self, effect: Terminate) -> Problem | None:
         async def terminate(cloud: Cloud) -> bool:
-            try:
-                await cloud.terminate(effect.provider_id)
-            except CloudError as error:
-                if error.kind != "not-found":
-                    raise
+            await cloud.terminate(effect.provider_id)
             return True
 
         return await self._ask(Asked.TERMINATION, effect.provider_id, terminate)

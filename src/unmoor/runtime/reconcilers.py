@@ -30,6 +30,7 @@ from unmoor.model.base import Key as ObjectKey
 from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.disruption import Disruption
 from unmoor.model.machine import Machine
+from unmoor.model.names import NODE_LEASES
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
@@ -131,7 +132,7 @@ def name_of_provisioner(
 def unowned_lease(view: View, old: Lease | None, new: Lease | None) -> Iterable[str]:
     """A node lease that belongs to nobody; heartbeats of the others say nothing."""
     del view, old
-    if new is None or new.namespace != leases.NAMESPACE or new.metadata.owner_references:
+    if new is None or new.namespace != NODE_LEASES or new.metadata.owner_references:
         return ()
     return (new.name,)
 

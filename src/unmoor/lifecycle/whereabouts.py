@@ -1,0 +1,61 @@
+"""Is the machine still there, and was it told to go? The cloud's last word on it.
+
+Two questions are put to the cloud about a machine, and either may be answered with "there is no
+such machine". What was said last counts: credentials may have been mended in between.
+
+Must not: take what could not be answered for an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unmoor.model.instance import CloudInstance, InstanceState
+from unmoor.model.moment import Moment
+from unmoor.model.observation import Answer, Asked
+from unmoor.model.snapshot import View
+from unmoor.policy import heartbeat
+
+
+def is_gone(view: View, provider_id: str) -> bool:
+    """True when the cloud has said that the machine does not exist. Ids are never used again."""
+    word = _last_word(view, provider_id)
+    if word is None or word.is_missing:
+        return word is not None
+    found = word.result
+    return isinstance(found, CloudInstance) and found.state is InstanceState.TERMINATED
+
+
+def is_disputed(view: View, provider_id: str, moment: Moment) -> bool:
+    """True when the cloud knows no such machine, and a node of it is alive all the same.
+
+    A cloud that knows the machine, and says that it has ended, is believed.
+    """
+    word = _last_word(view, provider_id)
+    is_unheard_of = word is not None and word.is_missing
+    return is_unheard_of and heartbeat.alive_on(view, provider_id, moment) is not None
+
+
+def is_told_to_go(view: View, provider_id: str) -> bool:
+    """True when the cloud has accepted the order."""
+    answer = view.answer(Asked.TERMINATION, provider_id)
+    return bool(provider_id) and answer is not None and answer.result is True
+
+
+def told_again_at(view: View, provider_id: str) -> float | None:
+    """When the cloud is told again, after it refused or the answer was lost; None when neither."""
+    answer = view.answer(Asked.TERMINATION, provider_id)
+    if answer is None or answer.problem is None:
+        return None
+    return answer.again_at(view.settings.cadence.terminate_again_s)
+
+
+def _last_word(view: View, provider_id: str) -> Answer[Any] | None:
+    """The latest answer that says something, None when there is none."""
+    if not provider_id:
+        return None
+    answers = (view.instance(provider_id), view.answer(Asked.TERMINATION, provider_id))
+    telling = [
+        one for one in answers if one is not None and (one.problem is None or one.is_missing)
+    ]
+    return max(telling, key=lambda one: one.at.mono, default=None)
