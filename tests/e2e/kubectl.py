@@ -47,6 +47,12 @@ _DRAWN = "[bcdfghjklmnpqrstvwxz2456789]"
 _MAY_DIFFER: tuple[tuple[str, str], ...] = (
     (r'Invalid value: "\{\\".*\}": ', "Invalid value: OBJECT: "),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID"),
+    (r"^W\d{4} \S+ +\d+ ", "LOGGED "),
+    # Admission of service accounts, and a hint to old kubelets: ours has neither.
+    (r"^Service Account: .*\n", ""),
+    ("node.alpha.kubernetes.io/ttl: 0", "<none>"),
+    (r"/tmp/(LIVE|MERGED)-\d+/", r"\1/"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000", "TIME"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
     (r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000", "TIME"),
     (r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS"),
@@ -61,6 +67,10 @@ _MAY_DIFFER: tuple[tuple[str, str], ...] = (
     (r"[ \t]{2,}", "  "),
     (r"[ \t]+$", ""),
 )
+
+
+_FIELD = re.compile(r"^(GROUP|KIND|VERSION|FIELD):|^ {2,}\w+\t<")
+"""The lines of ``kubectl explain`` that say what there is."""
 
 
 class Said(NamedTuple):
@@ -119,6 +129,15 @@ class Kubectl:
         shown = _without(json.loads(found.out), drop)
         text = plain(json.dumps(shown, indent=1, sort_keys=True))
         self.said.append(Said(found.command, found.code, text, plain(found.err)))
+
+    async def explains(self, *args: str) -> None:
+        """Run explain; keep fields and types, and no description."""
+        found = await self.quietly("explain", *args)
+        fields = [line.split() for line in found.out.splitlines() if _FIELD.match(line)]
+        text = "\n".join(" ".join(one) for one in fields)
+        assert found.code == 0, found
+        assert fields, found
+        self.said.append(Said(found.command, 0, text, plain(found.err)))
 
     async def until(self, wanted: str, *args: str) -> None:
         """Repeat a command, without keeping it, until it prints this."""

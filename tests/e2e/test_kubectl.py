@@ -11,7 +11,7 @@ import pytest
 
 from tests import controlplane
 from tests.controlplane import ControlPlane
-from tests.e2e import fleet_scripts, kubectl, scripts
+from tests.e2e import fleet_scripts, kubectl, more_scripts, scripts
 from unmoor.model.crds import all_crds
 
 pytestmark = pytest.mark.e2e
@@ -33,7 +33,9 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 @pytest.mark.parametrize(
-    "script", [*scripts.SCRIPTS, *fleet_scripts.SCRIPTS], ids=lambda script: script.__name__
+    "script",
+    [*scripts.SCRIPTS, *fleet_scripts.SCRIPTS, *more_scripts.SCRIPTS],
+    ids=lambda script: script.__name__,
 )
 async def test_the_same_is_said(script: Any, plane: ControlPlane, tmp_path: Path) -> None:
     name = script.__name__

@@ -44,8 +44,11 @@ async def test_a_deployment_comes_up_and_says_so() -> None:
         await cluster.wait(1)
 
         found = cluster.status(DEPLOYMENTS, "web")
-        (available,) = found.pop("conditions")
-        assert (available["type"], available["status"]) == ("Available", "True")
+        said = {one["type"]: one["reason"] for one in found.pop("conditions")}
+        assert said == {
+            "Available": "MinimumReplicasAvailable",
+            "Progressing": "NewReplicaSetAvailable",
+        }
         assert found == {
             "replicas": 3,
             "updatedReplicas": 3,

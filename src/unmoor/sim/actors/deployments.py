@@ -89,7 +89,7 @@ class Deployments(OwnerActor):
         """Start having said nothing."""
         super().__init__(stage)
         self._said: dict[str, JSON] = {}
-        self._available: dict[str, tuple[bool, str]] = {}
+        self._decided: dict[tuple[str, str], tuple[str, str]] = {}
 
     def look(self, kind: str, old: Any | None, new: Any | None) -> None:
         """A ReplicaSet concerns its Deployment."""
@@ -156,7 +156,7 @@ class Deployments(OwnerActor):
             "availableReplicas": ready,
             "unavailableReplicas": max(_wanted(owner.spec.replicas) - ready, 0),
             "observedGeneration": owner.metadata.generation,
-            "conditions": self._conditions(owner, ready, moment),
+            "conditions": self._conditions(owner, name, sets, moment),
         }
         revision = str(max((_revision(one) for one in sets), default=0))
         said = {"metadata": {"annotations": {REVISION: revision}}, "status": status}
@@ -164,25 +164,42 @@ class Deployments(OwnerActor):
             await self.stage.patch(owner, said, subresource="status")
             self._said[owner.uid] = said
 
-    def _conditions(self, owner: Deployment, ready: int, moment: Moment) -> list[JSON]:
-        """Whether enough pods are ready; when that was decided is remembered here."""
+    def _conditions(
+        self, owner: Deployment, name: str, sets: list[ReplicaSet], moment: Moment
+    ) -> list[JSON]:
+        """Whether enough pods are ready, and whether the newest set has replaced all others."""
         wanted = _wanted(owner.spec.replicas)
-        is_enough = ready >= wanted - wanted // 4
-        known = self._available.get(owner.uid)
-        if known is None or known[0] != is_enough:
-            known = self._available[owner.uid] = (is_enough, rfc3339(moment.wall))
-        words = ("True", "MinimumReplicasAvailable", "has")
-        if not is_enough:
-            words = ("False", "MinimumReplicasUnavailable", "does not have")
-        available = {
-            "type": "Available",
-            "status": words[0],
-            "reason": words[1],
-            "message": f"Deployment {words[2]} minimum availability.",
-            "lastUpdateTime": known[1],
+        ready = sum(one.status.ready_replicas for one in sets)
+        available = ("Available", "True", "MinimumReplicasAvailable")
+        has = "has"
+        if ready < wanted - wanted // 4:
+            available, has = ("Available", "False", "MinimumReplicasUnavailable"), "does not have"
+        newest = [one.status for one in sets if one.name == name]
+        is_done = [one.ready_replicas for one in newest] == [wanted] and ready == wanted
+        reason = "NewReplicaSetAvailable" if is_done else "ReplicaSetUpdated"
+        how = "has successfully progressed." if is_done else "is progressing."
+        return [
+            self._condition(owner, *available, f"Deployment {has} minimum availability.", moment),
+            self._condition(
+                owner, "Progressing", "True", reason, f'ReplicaSet "{name}" {how}', moment
+            ),
+        ]
+
+    def _condition(
+        self, owner: Deployment, kind: str, status: str, reason: str, message: str, moment: Moment
+    ) -> JSON:
+        """One condition; when it was decided is remembered here."""
+        known = self._decided.get((owner.uid, kind))
+        if known is None or known[0] != reason:
+            known = self._decided[owner.uid, kind] = (reason, rfc3339(moment.wall))
+        return {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": message,
             "lastTransitionTime": known[1],
+            "lastUpdateTime": known[1],
         }
-        return [available]
 
 
 def _revision(one: ReplicaSet) -> int:
