@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import random
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -212,16 +212,17 @@ class Names:
     def begin(self, _resource: Resource[Any]) -> None:
         pass
 
-    def replace(
+    def replacing(
         self,
-        _resource: Resource[Any],
-        objects: Iterable[Any],
-        _version: str,
-        broken: Iterable[Broken] = (),
-    ) -> None:
-        assert list(broken) == []
+        resource: Resource[Any],  # noqa: ARG002
+        objects: Sequence[Any],
+        version: str,  # noqa: ARG002
+        broken: Sequence[Broken] = (),
+    ) -> Iterator[None]:
+        assert not broken
         self.known = {obj.name for obj in objects}
         self.changed.set()
+        yield from ()
 
     def put(self, _resource: Resource[Any], obj: Any) -> None:
         self.known.add(obj.name)

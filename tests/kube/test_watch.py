@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from tests.kube.server import (
     IMPATIENT,
@@ -202,3 +203,29 @@ async def test_a_watch_waits_for_its_turn_like_everybody() -> None:
 
 def test_an_event_line_is_what_the_server_writes() -> None:
     assert json.loads(A)["type"] == "ADDED"
+
+
+async def test_a_slow_reader_slows_the_sender() -> None:
+    """What is not read stays on the other side: memory does not grow with what is behind."""
+    line, count, sent = event("MODIFIED", node("big") | {"data": "x" * 2**16}), 1_000, 0
+
+    async def pour(request: web.Request) -> web.StreamResponse:
+        nonlocal sent
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for sent in range(1, count + 1):  # noqa: B007 - told as it goes
+            await response.write(line)
+        return response
+
+    async with Server(pour) as server, server.api() as api:
+        events = api.watch(NODES, since="1")
+        await anext(events)
+        idle_turns, before = 0, 0
+        while idle_turns < 1_000:
+            await asyncio.sleep(0)
+            idle_turns, before = idle_turns + 1 if sent == before else 0, sent
+        sent_meanwhile = sent
+        read = 1 + len([one async for one in events])
+
+    assert sent_meanwhile * len(line) < 16 * 2**20
+    assert read == count

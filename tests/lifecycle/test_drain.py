@@ -165,7 +165,7 @@ def of_daemon(volume: str) -> Any:
     return pod(
         "agent-1",
         owners=(builders.DAEMON_SET,),
-        volumes=(Volume(name="data", persistent_volume_claim=source),),
+        volumes=(Volume(persistent_volume_claim=source),),
     )
 
 

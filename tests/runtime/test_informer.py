@@ -48,18 +48,6 @@ def test_what_is_there_and_what_comes_is_followed() -> None:
     follow(play, before=before)
 
 
-def test_a_long_list_comes_in_pages_of_one_version() -> None:
-    def before(f: Followed) -> None:
-        for number in range(2 * PAGE_SIZE + 1):
-            f.api.put("Node", f"n{number}")
-
-    followed = follow(idle, before=before)
-
-    assert len(followed.names()) == 2 * PAGE_SIZE + 1
-    assert len(followed.times("list")) == 3
-    assert followed.times("watch") == [0.0]
-
-
 def test_synced_means_every_kind_of_every_run() -> None:
     async def play(f: Followed) -> None:
         await passes(1.0)

@@ -12,7 +12,9 @@ from tests.runtime.world import (
     ON_NODES,
     StepOf,
     World,
+    both_nodes,
     mark,
+    node_name,
     nothing,
 )
 from unmoor.lifecycle.effects import Observe, Patch
@@ -24,10 +26,11 @@ from unmoor.model.snapshot import View
 from unmoor.runtime.loop import (
     CONCURRENT_KEYS_MAX,
     KNOWN_KEYS_FOR_S,
+    LOOKS,
     InlineExecutor,
 )
 from unmoor.runtime.queue import SPINS_MAX
-from unmoor.runtime.reconciler import ONE, Wake, Where
+from unmoor.runtime.reconciler import ONE, Wake, Where, either
 
 # --------------------------------------------------------------------------------------- what wakes
 
@@ -39,6 +42,64 @@ def test_what_is_there_is_stepped_at_the_start_in_order_of_names() -> None:
     world.play([world.row(nothing, wakes=ON_NODES)])
 
     assert world.steps == [(0.0, "a"), (0.0, "b"), (0.0, "c")]
+
+
+def test_of_many_objects_the_first_are_stepped_before_the_last_are_looked_at() -> None:
+    world = World()
+    count = 3 * LOOKS
+    for number in range(count):
+        world.see("Node", f"n{number:04}")
+    looked: list[str] = []
+
+    def look(view: View, old: Any, new: Any) -> list[str]:
+        looked.append(either(old, new).name)
+        return node_name(view, old, new)
+
+    def step(view: View, key: Any, memory: Any, moment: Moment) -> Step[Any]:
+        if key == "n0000":
+            assert not world.loop.is_idle
+            assert len(looked) < count
+        return nothing(view, key, memory, moment)
+
+    world.play([world.row(step, wakes=(Wake("Node", look),))])
+
+    assert world.keys() == [f"n{number:04}" for number in range(count)]
+    assert world.crashes() == []
+
+
+def test_whoever_begins_to_lead_while_looking_looks_at_everything_again() -> None:
+    world = World()
+    names = [f"n{number:04}" for number in range(3 * LOOKS)]
+    for name in names:
+        world.see("Node", name)
+    has_led: list[bool] = []
+
+    def step(view: View, key: Any, memory: Any, moment: Moment) -> Step[Any]:
+        if not has_led:
+            has_led.append(True)
+            world.loop.lead()
+        return nothing(view, key, memory, moment)
+
+    world.play([world.row(step, wakes=ON_NODES)])
+
+    assert set(world.keys()) == set(names)
+    assert world.loop.is_idle
+
+
+def test_kinds_that_say_nothing_new_are_not_gone_through_at_the_start() -> None:
+    world = World()
+    world.see("Node", "a")
+    world.see("Pod", "web-1", "shop", spec={"nodeName": "b"})
+
+    async def scene() -> None:
+        await passes(1)
+        assert world.keys() == ["a"]
+        world.see("Pod", "web-1", "shop", spec={"nodeName": "c"})
+        await passes(1)
+        assert world.keys() == ["a", "b", "c"]
+
+    row = world.row(nothing, wakes=(*ON_NODES, Wake("Pod", both_nodes, at_start=False)))
+    world.play([row], scene)
 
 
 def test_a_change_wakes_the_old_key_and_the_new() -> None:

@@ -10,7 +10,7 @@ from tests import builders
 from tests.builders import disruption, machine, node, pod, provisioner
 from unmoor.model.base import Object, ObjectMeta
 from unmoor.model.cluster import ConfigMap, Lease
-from unmoor.model.kinds import KIND_OF
+from unmoor.model.kinds import KIND_OF, KINDS
 from unmoor.model.snapshot import View
 from unmoor.model.storage import VolumeAttachment, VolumeAttachmentSpec
 from unmoor.runtime.reconciler import ONE
@@ -96,6 +96,26 @@ def test_who_is_woken(
     there: list[Object], old: Object | None, new: Object | None, expected: dict[str, list[Any]]
 ) -> None:
     assert woken(View.of(*there), old, new) == expected
+
+
+WORLDS: dict[str, list[Object]] = {
+    "at work": [node(), machine(), provisioner(), pod(), pod("web-2", on="", nominated_to="a")],
+    "on its way out": [DELETED, machine(), pod(), ATTACHED],
+    "without machines": [node("a"), node("b", provider_id=""), pod(), pod("web-2", on="b")],
+    "pods alone": [pod(), pod("web-2", on="", nominated_to="a")],
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_what_is_not_gone_through_at_the_start_is_named_by_others(world: str) -> None:
+    view = View.of(*WORLDS[world])
+    for row in RECONCILERS:
+        named: dict[bool, set[Any]] = {True: set(), False: set()}
+        for wake in row.wakes:
+            for obj in view.all(KINDS[wake.kind]).values():
+                named[wake.at_start].update(wake.keys(view, None, obj))
+
+        assert named[False] <= named[True], row.name
 
 
 def test_every_row_can_wake() -> None:

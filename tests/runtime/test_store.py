@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.builders import machine, moment, node, pod
-from tests.runtime.states import at_version, body_of, broken
+from tests.runtime.states import at_version, body_of, broken, take
 from unmoor.model.base import JSON, Object
 from unmoor.model.kinds import KIND_OF, KINDS, MACHINES, NODES, PODS, ref_of
 from unmoor.model.observation import Answer, Asked
@@ -131,7 +131,7 @@ def test_a_list_removes_what_it_does_not_have() -> None:
     store.put(NODES, at_version(node("a"), 5))
     store.put(NODES, at_version(node("b"), 6))
     listening = Listening(store)
-    store.replace(NODES, [at_version(node("b"), 7)], "9")
+    take(store, NODES, [at_version(node("b"), 7)], "9")
 
     assert listening.heard == [("Node", "6", "7"), ("Node", "5", "-")]
     assert [n.name for n in store.sorted(NODES)] == ["b"]
@@ -143,7 +143,7 @@ def test_a_list_does_not_undo_newer_writes_of_ours() -> None:
     store.fold("Node", body_of(at_version(node("a", is_cordoned=True), 12)))
     store.put(NODES, at_version(node("gone"), 4))
     store.forget("Node", ("", "gone"), "uid-node-gone")
-    store.replace(NODES, [at_version(node("a"), 5), at_version(node("gone"), 4)], "10")
+    take(store, NODES, [at_version(node("a"), 5), at_version(node("gone"), 4)], "10")
 
     assert [n.name for n in store.sorted(NODES)] == ["a", "new"]
     held = store.node("a")
@@ -154,10 +154,10 @@ def test_a_list_does_not_undo_newer_writes_of_ours() -> None:
 def test_a_list_in_which_nothing_changed_tells_nothing() -> None:
     store = Store()
     nodes = [at_version(node(name), 5) for name in "abc"]
-    store.replace(NODES, nodes, "9", [broken(node("d"), 5)])
+    take(store, NODES, nodes, "9", [broken(node("d"), 5)])
     listening = Listening(store)
     version = store.version
-    store.replace(NODES, nodes, "20", [broken(node("d"), 5)])
+    take(store, NODES, nodes, "20", [broken(node("d"), 5)])
 
     assert listening.heard == []
     assert store.version == version
@@ -213,8 +213,12 @@ def test_a_list_says_which_objects_are_broken_now() -> None:
         store.put(MACHINES, at_version(machine(name), 5))
         store.mark_broken(MACHINES, broken(machine(name), 6))
     store.mark_broken(MACHINES, broken(machine("unseen"), 6))
-    store.replace(
-        MACHINES, [at_version(machine("mended"), 8)], "9", [broken(machine("odd"), 6, "still odd")]
+    take(
+        store,
+        MACHINES,
+        [at_version(machine("mended"), 8)],
+        "9",
+        [broken(machine("odd"), 6, "still odd")],
     )
 
     assert store.broken(MACHINES) == {("", "odd"): "still odd"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import budget, machine, node, owner, pod, provisioner
-from tests.runtime.states import at_version, body_of, broken
+from tests.runtime.states import at_version, body_of, broken, take
 from unmoor.model import kinds
 from unmoor.model.base import Object, ObjectMeta, Ref
 from unmoor.model.kinds import KIND_OF, KINDS, Resource
@@ -78,7 +78,7 @@ def apply(store: Store, what: str, given_: Any) -> None:
             version, some = given_
             for resource in (kinds.PODS, kinds.NODES, kinds.MACHINES):
                 of_kind = {o.key: o for o in some if resource_of(o) == resource}
-                store.replace(resource, of_kind.values(), str(version))
+                take(store, resource, of_kind.values(), str(version))
 
 
 def everything(view: View) -> list[Object]:
@@ -153,7 +153,7 @@ def test_a_list_that_was_asked_for_ends_all_doubt(
 
     for resource in KINDS.values():
         store.begin(resource)
-        store.replace(resource, [o for o in listed if resource_of(o) == resource], str(version))
+        take(store, resource, [o for o in listed if resource_of(o) == resource], str(version))
 
     assert everything(store) == [
         obj

@@ -15,6 +15,7 @@ import structlog
 
 from unmoor import __version__
 from unmoor.app.cluster import check_served, connected
+from unmoor.app.collecting import settle
 from unmoor.app.logs import LogObserver
 from unmoor.app.metered import MeteredCloud
 from unmoor.app.metrics import Metrics
@@ -105,6 +106,7 @@ async def _work(
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(recorder.run())
             tasks.create_task(notifier.keep_alive(clock))
+            tasks.create_task(settle(controller.informer))
             await controller.run(RECONCILERS)
     finally:
         notifier.stopping()

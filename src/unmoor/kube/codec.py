@@ -5,7 +5,7 @@ looked at again, object by object: servers do send ``null`` where the API refere
 (``"drivers": null``), which means "nothing there"; and an object that still does not fit is
 ``Broken``, reported and passed over, so that one odd object cannot blind us to the rest.
 
-Must not: keep objects. Sharing equal parts among them belongs to the store.
+Must not: keep objects, but for parts that many of them have in common (``sharing``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from unmoor.kube.sharing import Sharing
 from unmoor.model.base import JSON, without_nulls
 from unmoor.model.kinds import Resource
 from unmoor.runtime.broken import broken_of
@@ -87,6 +88,7 @@ class Codec(Generic[T]):
         self._one: msgspec.json.Decoder[T] = msgspec.json.Decoder(item)
         self._list: msgspec.json.Decoder[_List[T]] = msgspec.json.Decoder(_List[item])
         self._event: msgspec.json.Decoder[_Event[T]] = msgspec.json.Decoder(_Event[item])
+        self._share = Sharing(resource.type).share
 
     def page(self, text: bytes) -> Page[T]:
         """One page of a list. Raises Malformed."""
@@ -111,6 +113,8 @@ class Codec(Generic[T]):
     ) -> Page[T]:
         if page.kind not in {"", "List", f"{self._kind}List"}:
             raise Malformed(f"a list of {self._kind} was asked for, and a {page.kind[:40]} came")
+        for item in items:
+            self._share(item)
         meta = page.metadata or _ListMeta()
         return Page(items, broken, meta.resource_version or "", meta.next or "")
 
@@ -130,6 +134,7 @@ class Codec(Generic[T]):
             event = self._event.decode(line)
         except _FAILURES:
             return self._other_event(line)
+        self._share(event.object)
         return Change(event.type, event.object)
 
     def _other_event(self, line: bytes) -> WatchEvent[T]:

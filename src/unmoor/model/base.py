@@ -13,7 +13,7 @@ Must not: know any particular kind.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeAlias, dataclass_transform
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -77,14 +77,13 @@ class ObjectMeta(Struct):
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
-class Condition(Struct):
-    """One observation about an object; at most one for each type (metav1.Condition)."""
+class ConditionState(Struct):
+    """What a condition says, without since when: so those of nearly all pods are the same."""
 
     type: str
     status: str = "Unknown"
     reason: str = ""
     message: str = ""
-    last_transition_time: datetime | None = None
 
     @property
     def is_true(self) -> bool:
@@ -92,7 +91,16 @@ class Condition(Struct):
         return self.status == "True"
 
 
-def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
+class Condition(ConditionState):
+    """One observation about an object; at most one for each type (metav1.Condition)."""
+
+    last_transition_time: datetime | None = None
+
+
+C = TypeVar("C", bound=ConditionState)
+
+
+def condition_of(conditions: tuple[C, ...], kind: str) -> C | None:
     """Return the condition of one type, or None when nobody has reported it."""
     return next((condition for condition in conditions if condition.type == kind), None)
 
@@ -132,7 +140,7 @@ Key: TypeAlias = tuple[str, str]
 """(namespace, name)."""
 
 
-class Ref(msgspec.Struct, frozen=True, order=True):
+class Ref(msgspec.Struct, frozen=True, order=True, gc=False):
     """Which object: enough to find it, and with ``uid`` enough to be sure it is still the same.
 
     ``kind`` is the kind's name in :data:`unmoor.model.kinds.KINDS`. An empty ``uid`` means

@@ -12,7 +12,7 @@ from datetime import datetime
 from msgspec import field
 
 from unmoor.model import names
-from unmoor.model.base import Condition, Object, Struct, condition_of
+from unmoor.model.base import ConditionState, Object, Struct, condition_of
 from unmoor.model.moment import later
 from unmoor.model.node_selector import NodeSelector
 from unmoor.model.taint import Toleration
@@ -50,7 +50,6 @@ class ClaimSource(Struct):
 class Volume(Struct):
     """One volume of a pod; only claims tie a pod to something that must be detached."""
 
-    name: str = ""
     persistent_volume_claim: ClaimSource | None = None
 
 
@@ -83,7 +82,7 @@ class PodStatus(Struct):
     phase: str = "Pending"
     reason: str = ""
     message: str = ""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ConditionState, ...] = ()
     start_time: datetime | None = None
     nominated_node_name: str = ""
 

@@ -1,8 +1,8 @@
 """Everything at one instant: the objects, their indexes, the settings and the answers.
 
 A ``View`` is what every decision reads. ``runtime.store`` keeps a live one current and hands out
-frozen ones (shallow copies: index entries are tuples that are replaced, never mutated, so a shallow
-copy is a true one). ``View.of`` builds one from objects, for tests and for plans.
+frozen ones, which see its tables as they were (index entries are tuples that are replaced, never
+mutated). ``View.of`` builds one from objects, for tests and for plans.
 
 Must not: be changed by whoever receives it. The underscored writers are the store's.
 """
@@ -10,8 +10,8 @@ Must not: be changed by whoever receives it. The underscored writers are the sto
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -28,8 +28,13 @@ from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.settings import Settings
 from unmoor.model.storage import VolumeAttachment
+from unmoor.model.table import Past, Table
 
 T = TypeVar("T", bound=Object)
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Rows: TypeAlias = Table[K, V] | Past[K, V]
+"""Tables of a live view, or of a frozen one."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -54,7 +59,7 @@ class Index(msgspec.Struct, frozen=True):
 
     name: str
     kind: str
-    of: Callable[[Any], Iterable[Hashable]]
+    of: Callable[[Any], Collection[Hashable]]
 
 
 def _given(value: str) -> tuple[str, ...]:
@@ -88,9 +93,9 @@ class View:
         self.settings = settings
         self.identity = identity
         self.version = 0
-        self._objects: dict[str, dict[Key, Any]] = {kind: {} for kind in KINDS}
-        self._indexes: dict[str, dict[Hashable, tuple[Key, ...]]] = {
-            index.name: {} for index in INDEXES
+        self._objects: dict[str, Rows[Key, Any]] = {kind: Table() for kind in KINDS}
+        self._indexes: dict[str, Rows[Hashable, tuple[Key, ...]]] = {
+            index.name: Table() for index in INDEXES
         }
         self._answers: dict[tuple[Asked, str], Answer[Any]] = {}
         self._changes: list[tuple[int, Ref]] = []
@@ -221,7 +226,7 @@ class View:
 
         Nobody knows what kind of pod one is. Whoever was readable there before is in ``pods_on``.
         """
-        pods: dict[Key, Pod] = self._objects["Pod"]
+        pods = self._objects["Pod"]
         return tuple(
             (key, one.problem)
             for key, one in sorted(self._broken["Pod"].items())
@@ -239,11 +244,11 @@ class View:
         return frozenset(ref for _, ref in self._changes[first:])
 
     def freeze(self) -> View:
-        """A copy that stays as it is while the live view goes on: shallow, a few milliseconds."""
+        """The view as it is now, for as long as it is kept, while the live view goes on."""
         frozen = View(self.settings, self.identity)
         frozen.version = self.version
-        frozen._objects = {kind: dict(objects) for kind, objects in self._objects.items()}
-        frozen._indexes = {name: dict(entries) for name, entries in self._indexes.items()}
+        frozen._objects = {kind: _past(objects) for kind, objects in self._objects.items()}
+        frozen._indexes = {name: _past(entries) for name, entries in self._indexes.items()}
         frozen._answers = dict(self._answers)
         frozen._changes = list(self._changes)
         frozen._complete_since = self._complete_since
@@ -251,37 +256,45 @@ class View:
         return frozen
 
     def _by(self, index: str, kind: str, entry: Hashable) -> tuple[Any, ...]:
+        keys = self._indexes[index].get(entry)
+        if keys is None:
+            return ()
         objects = self._objects[kind]
-        return tuple(objects[key] for key in self._indexes[index].get(entry, ()))
+        return tuple([objects[key] for key in keys])
 
     def _put(self, obj: Object) -> None:
-        kind = KIND_OF[type(obj)]
-        old = self._objects[kind].get(obj.key)
-        self._objects[kind][obj.key] = obj
-        self._reindex(kind, obj.key, old, obj)
+        kind, key = KIND_OF[type(obj)], obj.key
+        self._hold(kind, key, self._objects[kind].get(key), obj)
+
+    def _hold(self, kind: str, key: Key, old: Any | None, new: Any) -> None:
+        """Have ``new`` where ``old`` was."""
+        _live(self._objects[kind]).put(key, new)
+        self._reindex(kind, key, old, new)
 
     def _drop(self, kind: str, key: Key) -> None:
-        old = self._objects[kind].pop(key, None)
+        old = _live(self._objects[kind]).remove(key)
         if old is not None:
             self._reindex(kind, key, old, None)
 
     def _reindex(self, kind: str, key: Key, old: Any | None, new: Any | None) -> None:
         for index in _INDEXES_OF[kind]:
-            before = set(index.of(old)) if old is not None else set()
-            after = set(index.of(new)) if new is not None else set()
-            if before == after:
+            before = index.of(old) if old is not None else ()
+            after = index.of(new) if new is not None else ()
+            if before == after:  # Nearly always: most changes are of status or annotations.
                 continue
-            entries = self._indexes[index.name]
-            for entry in before - after:
-                left = _without(entries[entry], key)
-                if left:
-                    entries[entry] = left
-                else:
-                    del entries[entry]
-            for entry in after - before:
-                entries[entry] = _with(entries.get(entry, ()), key)
+            entries = _live(self._indexes[index.name])
+            for entry in dict.fromkeys(before):
+                if entry not in after:
+                    left = _without(entries[entry], key)
+                    if left:
+                        entries.put(entry, left)
+                    else:
+                        entries.remove(entry)
+            for entry in dict.fromkeys(after):
+                if entry not in before:
+                    entries.put(entry, _with(entries.get(entry, ()), key))
         obj: Any = old if new is None else new
-        self._note_change(Ref(kind, key[1], namespace=key[0], uid=obj.uid))
+        self._note_change(Ref(kind, key[1], namespace=key[0], uid=obj.metadata.uid))
 
     def _note_change(self, ref: Ref) -> None:
         self.version += 1
@@ -294,6 +307,15 @@ class View:
         self.version += 1
         self._changes.clear()
         self._complete_since = self.version
+
+
+def _live(rows: Rows[K, V]) -> Table[K, V]:
+    assert isinstance(rows, Table), "a frozen view does not change"
+    return rows
+
+
+def _past(rows: Rows[K, V]) -> Past[K, V]:
+    return rows.past() if isinstance(rows, Table) else rows
 
 
 def _version_of(change: tuple[int, Ref]) -> int:

@@ -18,7 +18,7 @@ Must not: know what the objects mean. An object that cannot be read is handed on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from unmoor.model.cadence import Cadence
@@ -58,14 +58,17 @@ class Sink(Protocol):
         """Know that a list is asked for now."""
         ...
 
-    def replace(
+    def replacing(
         self,
         resource: Resource[Any],
-        objects: Iterable[Any],
+        objects: Sequence[Any],
         version: str,
-        broken: Iterable[Broken] = (),
-    ) -> None:
-        """Take a complete list as of a version; ``broken`` are in it but cannot be read."""
+        broken: Sequence[Broken] = (),
+    ) -> Iterator[None]:
+        """Take a complete list as of a version, a little at each step of the iterator.
+
+        ``broken`` are in the list but cannot be read.
+        """
         ...
 
     def put(self, resource: Resource[Any], obj: Any) -> None:
@@ -252,7 +255,8 @@ class Informer:
             after = page.next
             if not after:
                 break
-        self._sink.replace(resource, objects, page.resource_version, broken)
+        for _ in self._sink.replacing(resource, objects, page.resource_version, broken):
+            await asyncio.sleep(0)  # A long list must not keep leases and probes waiting.
         for one in broken:
             self._report(resource, f"{one.ref} cannot be read: {one.problem}")
         return page.resource_version

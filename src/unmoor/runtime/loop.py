@@ -15,7 +15,7 @@ import asyncio
 import math
 import traceback
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -39,6 +39,8 @@ MEMORIES_KEPT = 50_000
 """Memories of one row; those that were not touched for longest are dropped first."""
 KNOWN_KEYS_FOR_S = 600.0
 """A key of which no object speaks any more is not stepped on its row's cadence after this long."""
+LOOKS = 500
+"""Objects whose keys are taken at a time when all are to be looked at: a millisecond's work."""
 NOT_LEADING_POLL_S = 10.0
 """How often a row asks whether it may act again; it is told besides."""
 
@@ -109,7 +111,7 @@ class Loop:
     @property
     def is_idle(self) -> bool:
         """Nothing is ready and nothing is being stepped."""
-        return all(row.queue.is_idle for row in self._rows)
+        return all(row.is_idle for row in self._rows)
 
     def record(self, record: Record) -> None:
         """Hand a record to every observer."""
@@ -146,20 +148,39 @@ class _Row:
         self._in_flight = 0
         self._known: set[Key] = set()
         self._known_until = -math.inf
+        self._unseen: Iterator[int] | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is ready, being stepped, or still to be looked at."""
+        return self.queue.is_idle and self._unseen is None
 
     def begin(self) -> None:
-        """Look at every key there is."""
+        """Look at every key there is: some now, and the others bit by bit."""
         if self.reconciler.is_single:
             self.queue.add(ONE)
-        for kind in sorted(self._wakes):
+        self._unseen = self._looking()
+        self._look()
+        self._ready.set()
+
+    def _look(self) -> None:
+        """Take the keys of some more objects."""
+        if self._unseen is not None and next(self._unseen, None) is None:
+            self._unseen = None
+
+    def _looking(self) -> Iterator[int]:
+        count = 0
+        for kind in sorted({wake.kind for wake in self.reconciler.wakes if wake.at_start}):
             for obj in self._loop.store.sorted(KINDS[kind]):
                 for key in self._keys_of(kind, None, obj):
                     self.queue.add(key)
-        self._ready.set()
+                count += 1
+                if count % LOOKS == 0:
+                    yield count
 
     def wake(self, kind: str, old: Any | None, new: Any | None) -> None:
         """Something changed; which of our keys does it concern?"""
-        for key in self._keys_of(kind, old, new):
+        for key in self._keys_of(kind, old, new) if kind in self._wakes else ():
             self.queue.add(key)
             if new is not None and self.reconciler.every_s is not None:
                 self._known.add(key)
@@ -188,7 +209,11 @@ class _Row:
             if self._in_flight >= CONCURRENT_KEYS_MAX:
                 await self._rest(None)
                 continue
+            self._look()
             key = self.queue.take(clock.now().mono)
+            if key is None and self._unseen is not None:
+                await asyncio.sleep(0)
+                continue
             if key is None:
                 await self._rest(self.queue.next_at())
                 continue

@@ -95,7 +95,7 @@ class Query(msgspec.Struct, frozen=True):
     fields: str = ""
 
 
-class Broken(msgspec.Struct, frozen=True):
+class Broken(msgspec.Struct, frozen=True, gc=False):
     """An object that does not decode: skipped and reported, never a reason to stop.
 
     ``is_deleted``: a watch told of its deletion, which is true whatever its last state says.
@@ -109,7 +109,7 @@ class Broken(msgspec.Struct, frozen=True):
     node: str = ""
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
+class Page(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """One page of a list. ``next``: token of the next page, "" on the last."""
 
     items: tuple[T, ...]
@@ -118,14 +118,14 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     next: str = ""
 
 
-class Change(msgspec.Struct, Generic[T], frozen=True):
+class Change(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """One watch event about an object."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED"]
     object: T
 
 
-class Bookmark(msgspec.Struct, frozen=True):
+class Bookmark(msgspec.Struct, frozen=True, gc=False):
     """The server's word that everything up to this version has been sent."""
 
     resource_version: str

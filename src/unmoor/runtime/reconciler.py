@@ -45,6 +45,9 @@ class Wake(msgspec.Struct, frozen=True):
 
     kind: str
     keys: Callable[[View, Any | None, Any | None], Iterable[Key]]
+    at_start: bool = True
+    """False: all that the objects concern is named by those of another kind, so they need not be
+    gone through when everything is looked at."""
 
 
 class Reconciler(msgspec.Struct, frozen=True, kw_only=True):

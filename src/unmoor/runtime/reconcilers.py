@@ -50,25 +50,25 @@ def deleted_node(view: View, old: Node | None, new: Node | None) -> Iterable[str
 
 def deleted_node_of_pod(view: View, old: Pod | None, new: Pod | None) -> Iterable[str]:
     """The node that a pod is on, or was on, when that node is being deleted."""
-    return _deleted(view, (pod.node_name for pod in (old, new) if pod is not None))
+    return _deleted(view, {pod.spec.node_name for pod in (old, new) if pod is not None})
 
 
 def deleted_nodes_of_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
     """A machine's nodes: whose they are may have changed."""
     ids = {one.provider_id for one in (old, new) if one is not None}
-    return _deleted(view, (node.name for one in sorted(ids) for node in view.nodes_of(one)))
+    return _deleted(view, {node.name for one in ids for node in view.nodes_of(one)})
 
 
 def deleted_node_of_volume(
     view: View, old: VolumeAttachment | None, new: VolumeAttachment | None
 ) -> Iterable[str]:
     """The node that a volume is attached to."""
-    return _deleted(view, (one.spec.node_name for one in (old, new) if one is not None))
+    return _deleted(view, {one.spec.node_name for one in (old, new) if one is not None})
 
 
-def _deleted(view: View, names: Iterable[str]) -> Iterable[str]:
-    found = {name: view.node(name) for name in names}
-    return [name for name, node in sorted(found.items()) if node is not None and node.is_deleting]
+def _deleted(view: View, names: set[str]) -> Iterable[str]:
+    found = [node for name in names if (node := view.node(name)) is not None]
+    return sorted(node.name for node in found if node.is_deleting) if found else ()
 
 
 # Machines.
@@ -87,11 +87,9 @@ def machine_of_node(view: View, old: Node | None, new: Node | None) -> Iterable[
 
 def machine_of_pod(view: View, old: Pod | None, new: Pod | None) -> Iterable[str]:
     """The machine behind the node that a pod is on, was on, or is on its way to."""
-    names = {
-        name for pod in (old, new) if pod is not None for name in (pod.node_name, pod.nominated_to)
-    }
-    nodes = (view.node(name) for name in sorted(names))
-    return _machines(view, {node.provider_id for node in nodes if node is not None})
+    names = {pod.spec.node_name or pod.nominated_to for pod in (old, new) if pod is not None}
+    nodes = [node for name in names if (node := view.node(name)) is not None]
+    return _machines(view, {node.spec.provider_id for node in nodes})
 
 
 def machines_of_provisioner(
@@ -155,7 +153,7 @@ RECONCILERS: tuple[Reconciler, ...] = (
         step=termination.advance,
         wakes=(
             Wake("Node", deleted_node),
-            Wake("Pod", deleted_node_of_pod),
+            Wake("Pod", deleted_node_of_pod, at_start=False),
             Wake("Machine", deleted_nodes_of_machine),
             Wake("VolumeAttachment", deleted_node_of_volume),
         ),
@@ -175,7 +173,7 @@ RECONCILERS: tuple[Reconciler, ...] = (
         wakes=(
             Wake("Machine", name_of_machine),
             Wake("Node", machine_of_node),
-            Wake("Pod", machine_of_pod),
+            Wake("Pod", machine_of_pod, at_start=False),
             Wake("Provisioner", machines_of_provisioner),
         ),
     ),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -32,6 +32,8 @@ ANSWERS_KEPT = 20_000
 """Answers beyond this are forgotten, oldest first: they are droppable."""
 TOMBSTONES_KEPT = 20_000
 """How many deleted uids are remembered, so that a late event cannot bring one back."""
+TURN, LOOKS = 250, 10_000
+"""How many objects of a list are taken, or looked for, at a time: a few milliseconds' work."""
 
 Listener = Callable[[str, Any | None, Any | None], None]
 """Called with (kind, the object as it was, the object as it is) after every change."""
@@ -53,6 +55,8 @@ class Store(View):
         self._broken_at: dict[str, dict[Key, float]] = {kind: {} for kind in KINDS}
         self._news: dict[str, set[Key | str]] = {}
         """What we have learned ourselves while a list of the kind is under way: keys and uids."""
+        self._listed: dict[str, set[Key]] = {}
+        """Of which objects the list that is being taken has had its say."""
 
     def subscribe(self, listener: Listener) -> None:
         """Be told of every change, in the order of subscription."""
@@ -63,60 +67,87 @@ class Store(View):
     def begin(self, resource: Resource[Any]) -> None:
         """A list is asked for: what it will say is newer than all that is known by now."""
         self._news[resource.kind] = set()
+        self._listed.pop(resource.kind, None)
 
-    def replace(
+    def replacing(
         self,
         resource: Resource[Any],
-        objects: Iterable[Any],
+        objects: Sequence[Any],
         version: str,
-        broken: Iterable[Broken] = (),
-    ) -> None:
-        """Take a complete list as of ``version``; what is not in it and not newer is gone."""
+        broken: Sequence[Broken] = (),
+    ) -> Iterator[None]:
+        """Take a complete list as of ``version``; what is not in it and not newer is gone.
+
+        It is taken little by little, so that whoever drives it can let others have a turn. What
+        they see meanwhile is a mixture, as when watches bring the same changes one by one.
+        """
         kind = resource.kind
         as_of = _number(version) or math.inf
-        listed: set[Key] = set()
+        self._take_broken(resource, broken, as_of)
+        listed = self._listed[kind] = {one.ref.key for one in broken}
+        for count, obj in enumerate(objects, start=1):
+            key = obj.key
+            if self._is_settled(kind, key, obj.uid):
+                self._take(kind, key, obj, version_of(obj) or math.inf)
+            else:
+                self.put(resource, obj)
+            listed.add(key)
+            if count % TURN == 0:
+                yield
+        yield from self._remove_unlisted(kind, listed, as_of)
+        self._news.pop(kind, None)
+        del self._listed[kind]
+
+    def _take_broken(self, resource: Resource[Any], broken: Sequence[Broken], as_of: float) -> None:
+        kind = resource.kind
         marks = {one.ref.key: one for one in broken}
         for key in sorted(self._broken[kind].keys() - marks.keys()):
             if self._broken_at[kind][key] <= as_of or self._is_settled(kind, key):
                 self._unmark(kind, key)
         for key, one in marks.items():
-            listed.add(key)
             if self._is_settled(kind, key, one.ref.uid):
                 self._mark(kind, one)
             else:
                 self.mark_broken(resource, one)
-        for obj in objects:
-            listed.add(obj.key)
-            if self._is_settled(kind, obj.key, obj.uid):
-                self._take(kind, obj)
-            else:
-                self.put(resource, obj)
+
+    def _remove_unlisted(self, kind: str, listed: set[Key], as_of: float) -> Iterator[None]:
         held = self._objects[kind]
-        for key in sorted(held.keys() - listed):
-            if version_of(held[key]) <= as_of or self._is_settled(kind, key, held[key].uid):
-                self._remove(kind, held[key], as_of)
-        self._news.pop(kind, None)
+        unlisted = []
+        for count, key in enumerate(list(held), start=1):
+            if key not in listed:
+                unlisted.append(key)
+            if count % LOOKS == 0:
+                yield
+        for count, key in enumerate(sorted(unlisted), start=1):
+            old = held.get(key)
+            if old is not None and self._is_older(kind, old, as_of):
+                self._remove(kind, old, as_of)
+                listed.add(key)
+            if count % TURN == 0:
+                yield
 
     def put(self, resource: Resource[Any], obj: Any) -> None:
         """Take one object, unless we know a newer state of it or that it is gone."""
-        old = self._objects[resource.kind].get(obj.key)
-        if not self._knows_better(obj.uid, version_of(obj) or math.inf, old):
-            self._take(resource.kind, obj)
-
-    def _take(self, kind: str, obj: Any) -> None:
-        """Take one object as it is on the server."""
-        old = self._objects[kind].get(obj.key)
+        kind, key = resource.kind, obj.key
+        old = self._objects[kind].get(key)
         version = version_of(obj) or math.inf
-        self._gone.pop(obj.uid, None)
-        if old is not None and old.uid == obj.uid and version == version_of(old):
-            return
-        if old is not None and old.uid != obj.uid:
+        if not self._knows_better(obj.metadata.uid, version, old):
+            self._take(kind, key, obj, version)
+
+    def _take(self, kind: str, key: Key, obj: Any, version: float) -> None:
+        """Take one object as it is on the server."""
+        old = self._objects[kind].get(key)
+        uid = obj.metadata.uid
+        self._gone.pop(uid, None)
+        if old is not None and old.metadata.uid != uid:
             # The name has a new bearer, so whoever bore it is gone, even if nobody told us.
             self._remove(kind, old, math.inf)
             old = None
-        if self._broken_at[kind].get(obj.key, math.inf) <= version:
-            self._unmark(kind, obj.key)
-        self._put(obj)
+        elif old is not None and version == version_of(old):
+            return
+        if self._broken_at[kind].get(key, math.inf) <= version:
+            self._unmark(kind, key)
+        self._hold(kind, key, old, obj)
         self._tell(kind, old, obj)
 
     def drop(self, resource: Resource[Any], obj: Any) -> None:
@@ -172,7 +203,7 @@ class Store(View):
         self._note_news(kind, obj.key, obj.uid)
         if is_first:
             # What we held gives way to the list that is under way; so it does to this.
-            self._take(kind, obj)
+            self._take(kind, obj.key, obj, version_of(obj) or math.inf)
         else:
             self.put(resource, obj)
         meta = obj.metadata
@@ -238,7 +269,13 @@ class Store(View):
     def _is_settled(self, kind: str, key: Key, uid: str = "") -> bool:
         """A list that is being taken knows more of this object than we do."""
         news = self._news.get(kind)
-        return news is not None and key not in news and uid not in news
+        if news is None or key in news or uid in news:
+            return False
+        return key not in self._listed.get(kind, ())
+
+    def _is_older(self, kind: str, held: Any, as_of: float) -> bool:
+        """A list as of this version would have shown it."""
+        return version_of(held) <= as_of or self._is_settled(kind, held.key, held.uid)
 
     def _knows_better(self, uid: str, version: float, held: Any | None) -> bool:
         """What is told of an object is older than what is known."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from unmoor.model.base import JSON, Ref
@@ -87,25 +87,25 @@ class GarbageCollector:
     def begin(self, resource: Resource[Any]) -> None:
         """Nothing to do: nobody but the informer writes here."""
 
-    def replace(
+    def replacing(
         self,
         resource: Resource[Any],
-        objects: Iterable[Any],
+        objects: Sequence[Any],
         version: str,  # noqa: ARG002
-        broken: Iterable[Broken] = (),  # noqa: ARG002 - plain JSON is never broken
-    ) -> None:
-        """Take a complete list of one kind."""
-        listed = list(objects)
-        there = {obj["metadata"]["uid"] for obj in listed}
+        broken: Sequence[Broken] = (),  # noqa: ARG002 - plain JSON is never broken
+    ) -> Iterator[None]:
+        """Take a complete list of one kind, all at once."""
+        there = {obj["metadata"]["uid"] for obj in objects}
         gone = [
             item.ref.uid
             for item in self._items.values()
             if item.ref.kind == resource.kind and item.ref.uid not in there
         ]
-        for obj in listed:
+        for obj in objects:
             self.put(resource, obj)
         for uid in gone:
             self._remove(uid)
+        yield from ()
 
     def put(self, resource: Resource[Any], obj: Any) -> None:
         """Take an object's new state."""
