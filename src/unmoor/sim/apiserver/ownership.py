@@ -69,12 +69,24 @@ def of_created(store: Store, table: Table, terms: Terms, body: JSON, obj: JSON) 
     owning = owning_of(store, table, terms, UPDATE)
     hidden = _BY_ADMISSION.get(table.resource.kind, ())
     if hidden:
-        said = Difference(owning.shape, owning.zero(), body).written
-        keeps = owning.keeps
-        owning.keeps = lambda path: (
-            keeps(path) and (path in said or not any(path[: len(one)] == one for one in hidden))
-        )
+        said = Difference(owning.shape, owning.zero, _part(body, hidden)).written
+        keeps, places = owning.keeps, {one[:2] for one in hidden}
+
+        def is_hidden(path: Path) -> bool:
+            return path[:2] in places and any(path[: len(one)] == one for one in hidden)
+
+        owning.keeps = lambda path: keeps(path) and (path in said or not is_hidden(path))
     return managers.encode(owning.create(obj), [])
+
+
+def _part(body: JSON, paths: tuple[Path, ...]) -> JSON:
+    """What a body says about these paths, and perhaps a little more."""
+    found: JSON = {}
+    for section, field, *_ in paths:
+        inner = body.get(section[2:])
+        if isinstance(inner, dict) and field[2:] in inner:
+            found.setdefault(section[2:], {})[field[2:]] = inner[field[2:]]
+    return found
 
 
 def of_applied(store: Store, table: Table, terms: Terms, config: JSON) -> list[JSON]:

@@ -166,11 +166,11 @@ class Store:
 
     def now(self) -> str:
         """The wall clock's time as metadata has it."""
-        wall = self._clock()
+        second = self._clock().replace(microsecond=0)
         last, text = self._last
-        if wall != last:
-            text = rfc3339(wall)
-            self._last = (wall, text)
+        if second != last:
+            text = rfc3339(second)
+            self._last = (second, text)
         return text
 
     def uid(self) -> str:

@@ -182,12 +182,12 @@ class Owning:
 
     def create(self, new: JSON) -> Owners:
         """The owners of an object that was not there."""
-        return self.update(self.zero(), new, {})
+        return self.update(self.zero, new, {})
 
+    @property
     def zero(self) -> JSON:
         """An object of which nothing was said: structs that are no pointers are there already."""
-        found: JSON = self.shape.zero() if self.shape.name else {}
-        return found
+        return self.shape.zero if self.shape.name else {}
 
     def apply(
         self, live: JSON, config: JSON, owners: Owners, *, force: bool

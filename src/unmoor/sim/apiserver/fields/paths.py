@@ -9,6 +9,7 @@ Must not: know who owns what.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -21,6 +22,8 @@ Paths: TypeAlias = frozenset[Path]
 
 NOTHING: Paths = frozenset()
 SELF = "."
+SETS_KEPT = 500
+"""Sets of fields whose ``fieldsV1`` is remembered: every pod of a workload has the same ones."""
 
 
 class _Absent:
@@ -121,30 +124,26 @@ class Difference:
         old, new = values
         if old is new:
             return
-        if self._are_of_two_kinds(old, new):
+        if old is ABSENT:
+            _take_all(shape, new, path, self.added)
+        elif new is ABSENT:
+            _take_all(shape, old, path, self.removed)
+        elif self._are_of_two_kinds(old, new):
             self._exchange(shape, values, path)
         elif not self._is_leaf(shape, old, new):
             self._descend(shape, values, path)
-            if old is ABSENT:
-                self.added.add(path)
-            elif new is ABSENT:
-                self.removed.add(path)
-        elif old is ABSENT:
-            self.added.add(path)
-        elif new is ABSENT:
-            self.removed.add(path)
         elif old != new or (isinstance(old, bool) is not isinstance(new, bool)):
             self.modified.add(path)
 
     def _is_leaf(self, shape: Shape, old: Any, new: Any) -> bool:
-        there = [one for one in (old, new) if one is not ABSENT and one is not None]
+        there = [one for one in (old, new) if one is not None]
         if not any(there):  # Both empty: the difference between empty and absent counts.
             return True
         return any(is_leaf(shape, one) for one in there)
 
     def _are_of_two_kinds(self, old: Any, new: Any) -> bool:
         """One is a map and the other is not, which may be where a schema lets anything stand."""
-        if old is ABSENT or new is ABSENT or old is None or new is None:
+        if old is None or new is None:
             return False
         return isinstance(old, dict) is not isinstance(new, dict)
 
@@ -153,9 +152,9 @@ class Difference:
         self.modified.add(path)
         old, new = values
         for element, inner, one in members(shape, old if isinstance(old, dict) else None):
-            self._compare(inner, (one, ABSENT), (*path, element))
+            _take_all(inner, one, (*path, element), self.removed)
         for element, inner, one in members(shape, new if isinstance(new, dict) else None):
-            self._compare(inner, (ABSENT, one), (*path, element))
+            _take_all(inner, one, (*path, element), self.added)
 
     def _descend(self, shape: Shape, values: tuple[Any, Any], path: Path) -> None:
         parts: dict[str, tuple[Shape, Any, Any]] = {}
@@ -166,6 +165,14 @@ class Difference:
             parts[element] = (inner, ABSENT if before is None else before[1], value)
         for element, (inner, old, new) in parts.items():
             self._compare(inner, (old, new), (*path, element))
+
+
+def _take_all(shape: Shape, value: Any, path: Path, found: set[Path]) -> None:
+    """Take everything in a value that came or went as a whole."""
+    found.add(path)
+    if value and not is_leaf(shape, value):
+        for element, inner, one in members(shape, value):
+            _take_all(inner, one, (*path, element), found)
 
 
 # ------------------------------------------------------------------------------- sets of fields
@@ -187,8 +194,9 @@ def with_named(shape: Shape, paths: Iterable[Path]) -> Paths:
     return frozenset(found)
 
 
-def to_fields(paths: Iterable[Path]) -> JSON:
-    """The set as ``fieldsV1``."""
+@lru_cache(maxsize=SETS_KEPT)
+def to_fields(paths: Paths) -> JSON:
+    """The set as ``fieldsV1``; many objects share one, as they share what nobody writes into."""
     root: JSON = {}
     for path in sorted(paths):
         node = root

@@ -9,7 +9,7 @@ Must not: look at any value.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from unmoor.model.base import JSON
 
@@ -155,13 +155,14 @@ class Shape:
             return ANY
         return self.fields.get(name) or self.element
 
-    def zero(self) -> Any:
+    @cached_property
+    def zero(self) -> JSON:
         """What a real server has here before anything was said: a struct that is no pointer."""
         found: JSON = {}
         required = self.schema.get("required") or ()
         for name, shape in self.fields.items():
             if shape.schema.get("default") in ({}, "", 0, False) and "default" in shape.schema:
-                found[name] = shape.zero() if shape.kind == "map" else shape.schema["default"]
+                found[name] = shape.zero if shape.kind == "map" else shape.schema["default"]
             elif (
                 name in required and shape.kind in {"list", "map"} and "default" not in shape.schema
             ):
