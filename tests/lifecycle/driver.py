@@ -82,6 +82,7 @@ class World:
         self.launch_problems: list[Problem] = []
         self.lost_launches = 0
         self.eviction_problem: Problem | None = None
+        self.termination_problem: Problem | None = None
         self.acted = False
         self._ends: dict[str, datetime] = {}
         self._version = 1
@@ -337,9 +338,11 @@ class World:
         return None
 
     def _terminate(self, effect: Terminate) -> Problem | None:
-        held = self.cloud.pop(effect.provider_id, None)
-        if held is None:
+        held = self.cloud.get(effect.provider_id)
+        problem = self.termination_problem
+        if held is None and problem is None:
             problem = Problem(ProblemKind.NOT_FOUND)
+        if held is None or problem is not None:
             self._answer(Asked.TERMINATION, effect.provider_id, None, problem)
             return problem
         self.cloud[effect.provider_id] = msgspec.structs.replace(

@@ -72,6 +72,33 @@ async def delete_machine(stage: Stage) -> None:
     await stage.eventually("no instance is left", lambda: stage.has_no_instance("dm-1"))
 
 
+async def delete_one_of_two_machines(stage: Stage) -> None:
+    """Two Machines stand for one instance: it goes with the last of them, and not before."""
+    field = await stage.field("twice")
+    (first,) = await stage.nodes_up(field, "twice-1")
+    (provider_id,) = await stage.instances("twice-1")
+    linked = {names.LINKED: provider_id}
+    await stage.apply(objects.machine("twice-2", provisioner=field, annotations=linked))
+
+    async def is_up() -> bool:
+        found = await stage.machine("twice-2")
+        return found is not None and found.is_initialized
+
+    async def is_spared() -> bool:
+        found = await stage.node(first)
+        return found is not None and not found.is_deleting
+
+    await stage.eventually("the second machine has the node, too", is_up)
+    await stage.delete(kinds.MACHINES.ref("twice-1"))
+    await stage.gone(kinds.MACHINES.ref("twice-1"))
+    await stage.always("the node stays", is_spared)
+    assert len(await stage.instances("twice-1")) == 1
+
+    await stage.delete(kinds.MACHINES.ref("twice-2"))
+    await stage.gone(kinds.NODES.ref(first), kinds.MACHINES.ref("twice-2"))
+    await stage.eventually("no instance is left", lambda: stage.has_no_instance("twice-1"))
+
+
 async def machine_gone(stage: Stage) -> None:
     """The machine vanishes under a held drain: the node is released at once (001:29, R20)."""
     field = await stage.field("machine-gone")

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from unmoor.lifecycle.effects import AnyEffect, Observe, Terminate, adopt, retire, say
-from unmoor.lifecycle.launch import given_up, linked_to, token_of
+from unmoor.lifecycle.launch import given_up, token_of
 from unmoor.lifecycle.step import Step
 from unmoor.lifecycle.whereabouts import is_disputed, is_gone, is_told_to_go, told_again_at
 from unmoor.model import names
@@ -190,7 +190,7 @@ def _wanted(view: View) -> frozenset[str]:
     """Everything that a machine, ours or not, stands for: ids, links and live tokens."""
     wanted: set[str] = set()
     for machine in view.all(MACHINES).values():
-        wanted |= {machine.provider_id, linked_to(machine)}
+        wanted |= set(machine.claims)
         if not machine.provider_id:
             wanted.add(token_of(machine))
     return frozenset(wanted - {""})

@@ -96,14 +96,9 @@ def token_of(machine: Machine) -> str:
     return f"{machine.uid}-{number}" if number else ""
 
 
-def linked_to(machine: Machine) -> str:
-    """Return the instance that a linked machine was made for, "" for all others."""
-    return machine.metadata.annotations.get(names.LINKED, "")
-
-
 def phase_of(view: View, machine: Machine, lost: int, moment: Moment) -> Phase:
     """Read the phase of a machine that is not launched yet. ``lost``: answers lost in a row."""
-    if linked := linked_to(machine):
+    if linked := machine.linked_to:
         return _linked_phase(view, linked, moment)  # T125
     token = token_of(machine)
     if not token:
@@ -234,7 +229,7 @@ def _waiting(
     What will never be accepted as it is, somebody has written: it is for people to mend.
     """
     is_theirs = problem.kind is ProblemKind.INVALID
-    reason = "LinkFailed" if linked_to(machine) else "LaunchFailed"
+    reason = "LinkFailed" if machine.linked_to else "LaunchFailed"
     message = shortened(problem.message)
     verdict = Verdict(
         subject=ref_of(machine),

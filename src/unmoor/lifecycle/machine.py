@@ -1,10 +1,10 @@
-"""How a machine comes to life, lives, and ends (spec 6.1, 5.4).
+"""How a machine comes to life and lives (spec 6.1).
 
 The phases in order: its finalizer and its owner, launch, registration, initialization, life. A
-machine that never gets a node is given up after a while (liveness). A deleted one waits for its
-nodes, which are drained by their own finalizer, then ends its instance and is released.
+machine that never gets a node is given up after a while (liveness). How a deleted one goes is told
+in ``machine_end``.
 
-Must not: act on a machine that is not ours, or end an instance while a node of it is there.
+Must not: act on a machine that is not ours.
 """
 
 from __future__ import annotations
@@ -13,26 +13,14 @@ from typing import TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle import launch, registration, roll_call
-from unmoor.lifecycle.effects import (
-    Patch,
-    Terminate,
-    add_finalizer,
-    own,
-    owner,
-    remove_finalizer,
-    retire,
-    say,
-)
-from unmoor.lifecycle.launch import given_up, linked_to, token_of
+from unmoor.lifecycle import launch, machine_end, registration
+from unmoor.lifecycle.effects import add_finalizer, own, owner, say
+from unmoor.lifecycle.launch import given_up
 from unmoor.lifecycle.step import Step, join
-from unmoor.lifecycle.whereabouts import is_gone, is_told_to_go, told_again_at
 from unmoor.model import names
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_REGISTERED, Machine
 from unmoor.model.moment import Moment
-from unmoor.model.node import Node
-from unmoor.model.observation import Asked
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
 from unmoor.policy.ownership import bears_our_name, is_our_machine, why_not_our_machine
@@ -98,27 +86,6 @@ class Living(msgspec.Struct, frozen=True):
     machine: Machine
 
 
-class AwaitingNodes(msgspec.Struct, frozen=True):
-    """Deleted, and so are its nodes; the last of them is waited for."""
-
-    machine: Machine
-    nodes: tuple[Node, ...]
-
-
-class Ending(msgspec.Struct, frozen=True):
-    """Deleted and without a node: the instance is to be told to go."""
-
-    machine: Machine
-    provider_id: str
-
-
-class Releasing(msgspec.Struct, frozen=True):
-    """Deleted, and there is no instance that was not told to go."""
-
-    machine: Machine
-
-
-Going: TypeAlias = AwaitingNodes | Ending | Releasing
 Phase: TypeAlias = (
     Nothing
     | NotOurs
@@ -129,7 +96,7 @@ Phase: TypeAlias = (
     | Registering
     | Initializing
     | Living
-    | Going
+    | machine_end.Phase
 )
 
 
@@ -141,7 +108,8 @@ def phase_of(view: View, key: str, moment: Moment) -> Phase:
     if not is_our_machine(machine, view.identity):
         return NotOurs(machine)
     if machine.is_deleting:
-        return _phase_of_deleted(view, machine)
+        is_held = names.TERMINATION_FINALIZER in machine.metadata.finalizers
+        return machine_end.phase_of(view, machine) if is_held else Nothing()
     if names.TERMINATION_FINALIZER not in machine.metadata.finalizers:
         return Unclaimed(machine)  # T148
     provisioner = view.provisioner(machine.provisioner_name)
@@ -156,29 +124,8 @@ def phase_of(view: View, key: str, moment: Moment) -> Phase:
     return Living(machine) if machine.is_initialized else Initializing(machine)
 
 
-def _phase_of_deleted(view: View, machine: Machine) -> Phase:
-    if names.TERMINATION_FINALIZER not in machine.metadata.finalizers:
-        return Nothing()
-    provider_id = instance_of(view, machine)
-    nodes = view.nodes_of(provider_id)  # T086: none without a providerID
-    if nodes:
-        return AwaitingNodes(machine, nodes)
-    if not provider_id or is_gone(view, provider_id) or is_told_to_go(view, provider_id):
-        return Releasing(machine)
-    return Ending(machine, provider_id)
-
-
 def _is_owned(machine: Machine) -> bool:
     return any(one.kind == "Provisioner" for one in machine.metadata.owner_references)
-
-
-def instance_of(view: View, machine: Machine) -> str:
-    """Return the instance to end: from the status, the link (T083), or a launch just answered."""
-    if machine.provider_id or linked_to(machine):
-        return machine.provider_id or linked_to(machine)
-    token = token_of(machine)
-    answer = view.answer(Asked.LAUNCH, token) if token else None
-    return answer.result.provider_id if answer is not None and answer.result else ""
 
 
 def liveness_at(view: View, machine: Machine, moment: Moment) -> float:
@@ -192,7 +139,36 @@ def liveness_at(view: View, machine: Machine, moment: Moment) -> float:
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
     """Take one step for the machine called ``key``."""
-    phase = phase_of(view, key, moment)
+    step = _advance(view, phase_of(view, key, moment), memory, moment)
+    verdict = _claimed_twice(view, key)
+    return step if verdict is None else join(step, Step(effects=say(verdict), verdicts=(verdict,)))
+
+
+def _claimed_twice(view: View, key: str) -> Verdict | None:
+    """One instance may have one machine; which is the right one only a person knows."""
+    machine = view.machine(key)
+    if machine is None or machine.is_deleting or not is_our_machine(machine, view.identity):
+        return None
+    for provider_id in machine.claims:
+        others = machine_end.sharers_of(view, machine, provider_id)
+        if others:
+            return Verdict(
+                subject=ref_of(machine),
+                method=Method.LIFECYCLE,
+                reason=Reason.CLAIMED_TWICE,
+                message=(
+                    f"machine {machine.name} stands for instance {provider_id}, and so does "
+                    f"{', '.join(one.name for one in others)}: delete the one that should not; the "
+                    "instance stays for as long as one of them does"
+                ),
+                evidence={"provider_id": provider_id, "others": len(others)},
+                event="ClaimedTwice",
+                is_warning=True,
+            )
+    return None
+
+
+def _advance(view: View, phase: Phase, memory: Memory | None, moment: Moment) -> Step[Memory]:
     match phase:
         case Nothing():
             return Step()
@@ -211,10 +187,8 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
             return join(step, Step(wake_at=liveness_at(view, machine, moment)))
         case Initializing(machine) | Living(machine):
             return join(registration.reassert(view, machine), _up(view, phase, moment))
-        case AwaitingNodes() | Ending() | Releasing():
-            return _going(view, phase, moment)
-        case never:
-            assert_never(never)
+        case _:
+            return machine_end.advance(view, phase, moment)
 
 
 def _up(view: View, phase: Initializing | Living, moment: Moment) -> Step[Memory]:
@@ -224,19 +198,6 @@ def _up(view: View, phase: Initializing | Living, moment: Moment) -> Step[Memory
             return registration.initialize(view, machine, moment)
         case Living(machine):
             return registration.reinitialize(view, machine)
-        case never:
-            assert_never(never)
-
-
-def _going(view: View, phase: Going, moment: Moment) -> Step[Memory]:
-    """What a deleted machine does."""
-    match phase:
-        case AwaitingNodes(machine, nodes):
-            return _delete_nodes(view, machine, nodes, moment)
-        case Ending(machine, provider_id):
-            return _end(view, machine, provider_id, moment)
-        case Releasing(machine):
-            return Step(effects=(_release(machine),))
         case never:
             assert_never(never)
 
@@ -299,45 +260,3 @@ def _give_up(view: View, machine: Machine) -> Step[Memory]:
         is_warning=True,
     )
     return given_up(machine, verdict, why="no node has joined", counted_as="liveness")
-
-
-def _delete_nodes(
-    view: View, machine: Machine, nodes: tuple[Node, ...], moment: Moment
-) -> Step[Memory]:
-    """Spec 5.4, T082: every node of it goes first, drained by its own finalizer."""
-    verdict = Verdict(
-        subject=ref_of(machine),
-        method=Method.LIFECYCLE,
-        reason=Reason.NODES_LEFT,
-        message=(
-            f"machine {machine.name} waits for its nodes to be drained: "
-            f"{', '.join(node.name for node in nodes)}"
-        ),
-        evidence={"nodes": len(nodes)},
-    )
-    why = f"its machine {machine.name} is being deleted"
-    ends = tuple(
-        retire(node, view.identity.cluster, why=why) for node in nodes if not node.is_deleting
-    )
-    # A node whose machine has not written down its providerID yet cannot wake the machine.
-    again = moment.after(view.settings.cadence.resync_s)
-    return Step(effects=ends, verdicts=(verdict,), wake_at=again)
-
-
-def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step[Memory]:
-    due = told_again_at(view, provider_id)
-    if due is not None and moment.mono < due:
-        return Step(wake_at=due)
-    if machine.node_name:
-        # Its node may only be missing from what a watch has brought.
-        asking = roll_call.step_for(view, roll_call.node_of(view, machine), 0.0, moment)
-        if asking is not None:
-            return asking
-    terminate = Terminate(
-        provider_id=provider_id, machine=ref_of(machine), why="its last node is gone"
-    )
-    return Step(effects=(terminate,), wake_at=moment.after(view.settings.cadence.terminate_again_s))
-
-
-def _release(machine: Machine) -> Patch:
-    return remove_finalizer(machine, names.TERMINATION_FINALIZER, why="its instance is going")

@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from unmoor.lifecycle import conditions
-from unmoor.lifecycle.effects import Fact, Patch, label, owner
-from unmoor.lifecycle.launch import linked_to
+from unmoor.lifecycle.effects import Fact, Patch, label, own, owner
 from unmoor.lifecycle.step import Step
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Condition, OwnerReference
@@ -27,6 +26,7 @@ from unmoor.model.node import Node
 from unmoor.model.quantity import QuantityError
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
+from unmoor.policy.ownership import is_ours
 
 NOT_LAUNCHED = "NotLaunched"
 NODE_NOT_FOUND = "NodeNotFound"
@@ -62,6 +62,11 @@ def register(view: View, machine: Machine, moment: Moment) -> Step[Any]:
         return Step()  # nothing is added to a node that goes; its machine goes with it
     if not is_claimed(found):
         return Step(effects=(claim(machine, found),))
+    is_owned = any(one.uid == machine.uid for one in found.metadata.owner_references)
+    if not is_owned and is_ours(view, found):
+        # Another machine was first. Both own it, so that neither takes it along.
+        why = f"machine {machine.name} stands for it as well"
+        return Step(effects=(own(found, _owners(machine, found), why=why),))
     facts = (Fact("machines_registered", {"provisioner": machine.provisioner_name}),)
     return Step(
         effects=conditions.update(
@@ -88,7 +93,7 @@ def claim(machine: Machine, node: Node) -> Patch:
         "labels": {**machine.metadata.labels, names.REGISTERED: names.TRUE},
     }
     body: dict[str, Any] = {"metadata": metadata}
-    if not linked_to(machine):
+    if not machine.linked_to:
         metadata["annotations"] = {
             key: value
             for key, value in machine.metadata.annotations.items()
@@ -101,7 +106,7 @@ def claim(machine: Machine, node: Node) -> Patch:
         # A linked node keeps its own annotations; but whose it is must stand there.
         managed_by = machine.metadata.annotations.get(names.MANAGED_BY, "")
         metadata["annotations"] = {names.MANAGED_BY: managed_by}
-    counted = () if linked_to(machine) else (_created(machine),)
+    counted = () if machine.linked_to else (_created(machine),)
     return Patch(
         ref=ref_of(node),
         body=body,

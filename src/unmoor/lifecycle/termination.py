@@ -29,7 +29,7 @@ from unmoor.model.node import Node
 from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
 from unmoor.policy.drain import deadline_of
-from unmoor.policy.ownership import is_our_scheme, is_ours, why_not_ours
+from unmoor.policy.ownership import is_our_machine, is_our_scheme, is_ours, why_not_ours
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 
@@ -167,8 +167,8 @@ def _machines(view: View, node: Node) -> Step[Memory]:
     return Step(
         effects=tuple(
             Delete(ref=ref_of(machine), why=f"its node {node.name} is being deleted")
-            for machine in view.machines_of(node.provider_id)
-            if not machine.is_deleting
+            for machine in view.machines_claiming(node.provider_id)
+            if not machine.is_deleting and is_our_machine(machine, view.identity)
         )
     )
 
@@ -178,11 +178,15 @@ def _awaiting(view: View, node: Node, step: Step[Memory], moment: Moment) -> Ste
     whole = join(join(_machines(view, node), step), _look(view, node, moment))
     if not whereabouts.is_disputed(view, node.provider_id, moment):
         return whole
-    verdict = _disputed(node)
-    known = whole.memory or Memory(node=node.uid)
+    return join(whole, _saying(node, _disputed(node), whole.memory, moment))
+
+
+def _saying(node: Node, verdict: Verdict, memory: Memory | None, moment: Moment) -> Step[Memory]:
+    """Say it, as an event not at each look."""
+    known = memory or Memory(node=node.uid)
     said, told = telling.once(say(verdict), known.told, moment)
     spoken = msgspec.structs.replace(known, told=told)
-    return join(whole, Step(effects=said, memory=spoken, verdicts=(verdict,)))
+    return Step(effects=said, memory=spoken, verdicts=(verdict,))
 
 
 def _disputed(node: Node) -> Verdict:
@@ -243,7 +247,9 @@ def _end(view: View, node: Node, progress: drain.Progress, moment: Moment) -> St
     machines = _machines(view, node)
     due = whereabouts.told_again_at(view, node.provider_id)
     if due is not None and moment.mono < due:
-        return join(machines, Step(verdicts=_refused(view, node), wake_at=due))
+        refused = whereabouts.refused(view, ref_of(node), Method.TERMINATION, node.provider_id)
+        said = _saying(node, refused, progress.step.memory, moment)
+        return join(join(machines, said), Step(wake_at=due))
     machine = view.machine_of(node)
     terminate = Terminate(
         provider_id=node.provider_id,
@@ -252,23 +258,6 @@ def _end(view: View, node: Node, progress: drain.Progress, moment: Moment) -> St
     )
     again_at = moment.after(view.settings.cadence.terminate_again_s)
     return join(machines, Step(effects=(terminate,), wake_at=again_at))
-
-
-def _refused(view: View, node: Node) -> tuple[Verdict, ...]:
-    answer = view.answer(Asked.TERMINATION, node.provider_id)
-    assert answer is not None
-    assert answer.problem is not None
-    verdict = Verdict(
-        subject=ref_of(node),
-        method=Method.TERMINATION,
-        reason=Reason.TERMINATION_REFUSED,
-        message=(
-            f"the cloud did not accept the termination of {node.provider_id} "
-            f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
-        ),
-        evidence={"provider_id": node.provider_id},
-    )
-    return (verdict,)
 
 
 def _gone(view: View, node: Node, memory: Memory | None, moment: Moment) -> Step[Memory]:

@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from unmoor.model.base import Ref
 from unmoor.model.instance import CloudInstance, InstanceState
 from unmoor.model.moment import Moment
-from unmoor.model.observation import Answer, Asked
+from unmoor.model.observation import Answer, Asked, ProblemKind
 from unmoor.model.snapshot import View
 from unmoor.policy import heartbeat
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+_OPEN = frozenset({ProblemKind.UNKNOWN, ProblemKind.TOO_MANY_REQUESTS})
+"""That passes by itself."""
 
 
 def is_gone(view: View, provider_id: str) -> bool:
@@ -48,6 +53,29 @@ def told_again_at(view: View, provider_id: str) -> float | None:
     if answer is None or answer.problem is None:
         return None
     return answer.again_at(view.settings.cadence.terminate_again_s)
+
+
+def refused(view: View, subject: Ref, method: Method, provider_id: str) -> Verdict:
+    """Say that the cloud did not accept the order, or that its answer was lost.
+
+    A machine that nobody can end costs money, so a person hears of it.
+    """
+    answer = view.answer(Asked.TERMINATION, provider_id)
+    assert answer is not None
+    assert answer.problem is not None
+    is_definite = answer.problem.kind not in _OPEN
+    return Verdict(
+        subject=subject,
+        method=method,
+        reason=Reason.TERMINATION_REFUSED,
+        message=(
+            f"the cloud did not accept the termination of {provider_id} "
+            f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
+        ),
+        evidence={"provider_id": provider_id},
+        event="TerminationRefused" if is_definite else "",
+        is_warning=is_definite,
+    )
 
 
 def _last_word(view: View, provider_id: str) -> Answer[Any] | None:

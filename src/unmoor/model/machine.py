@@ -125,6 +125,16 @@ class Machine(Object):
         return self.status.provider_id
 
     @property
+    def linked_to(self) -> str:
+        """The instance that a linked machine was made for, "" for all others."""
+        return self.metadata.annotations.get(names.LINKED, "")
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The instances that it stands for: one, normally."""
+        return tuple(dict.fromkeys(one for one in (self.provider_id, self.linked_to) if one))
+
+    @property
     def node_name(self) -> str:
         """The node that has joined for it, "" before."""
         return self.status.node_name

@@ -73,6 +73,7 @@ INDEXES: tuple[Index, ...] = (
     Index("nodes_by_provider_id", "Node", lambda node: _given(node.spec.provider_id)),
     Index("nodes_by_disruption", "Node", lambda node: _given(node.disruption)),
     Index("machines_by_provider_id", "Machine", lambda machine: _given(machine.provider_id)),
+    Index("machines_by_claim", "Machine", lambda machine: machine.claims),
     Index("machines_by_provisioner", "Machine", lambda machine: _given(machine.provisioner_name)),
     Index("budgets_by_namespace", "PodDisruptionBudget", lambda budget: [budget.namespace]),
     Index("disruptions_by_taken_node", "Disruption", lambda disruption: disruption.taken_back),
@@ -182,6 +183,10 @@ class View:
     def machines_of(self, provider_id: str) -> tuple[Machine, ...]:
         """The machines of one cloud machine: one, normally."""
         return self._by("machines_by_provider_id", "Machine", provider_id) if provider_id else ()
+
+    def machines_claiming(self, provider_id: str) -> tuple[Machine, ...]:
+        """The machines that stand for one cloud machine, or are linked to it: one, normally."""
+        return self._by("machines_by_claim", "Machine", provider_id) if provider_id else ()
 
     def machine_of(self, node: Node) -> Machine | None:
         """The machine behind a node, None when there is none or more than one."""

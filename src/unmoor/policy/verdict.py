@@ -91,6 +91,8 @@ class Reason(StrEnum):
     INSTANCE_MISSING = "instance-missing"
     NO_MACHINE = "no-machine"
     NODES_LEFT = "nodes-left"
+    CLAIMED_TWICE = "claimed-twice"
+    """Two machines stand for one instance."""
     INCONSISTENT = "inconsistent"
     """What the node has, and what its machine promised."""
     SETTINGS_INVALID = "settings-invalid"
