@@ -1,4 +1,4 @@
-"""A world in a hundred lines: applies the effects of steps to objects, and lets time pass.
+"""A small world: applies the effects of steps to objects, and lets time pass.
 
 Just enough server for state machines: merge patches with their preconditions, finalizers, graceful
 deletion, evictions with budgets, a cloud that launches by token. What the real API does beyond that

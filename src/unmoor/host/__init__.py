@@ -1,7 +1,6 @@
 """How do we speak to the node?
 
-The host port: logind over D-Bus, and what the agent on a node needs to hold a shutdown back until
-its pods have ended.
+So far: what systemd is told of our own process. What a node's shutdown needs comes here.
 
 May import: runtime and below.
 Must not: know any other adapter, decide anything.

@@ -1,9 +1,9 @@
-"""The only code that does anything: executes effects through the ports and folds the answers back.
+"""The only code that executes effects: through the ports, folding the answers back.
 
-Each effect becomes one port call and each port error one ``Problem``; nothing else catches port
-errors. Whatever the server answers goes into the store before the key is stepped again, and an
-unknown outcome (timeout, broken connection) is followed by a live read, so that a step never
-decides on what we only hoped had happened. A server that names a time is left alone until then.
+Each effect becomes one port call and each port error one ``Problem``. Whatever the server answers
+goes into the store before the key is stepped again, and an unknown outcome (timeout, broken
+connection) of a write is followed by a live read, so that a step never decides on what we only
+hoped had happened. A server that names a time is left alone until then.
 
 Must not: decide, retry, or wait for anything but the answer.
 """

@@ -1,7 +1,8 @@
 """The whole outside on one page: what an adapter must offer, and how it must fail.
 
-Each port has one contract suite (``tests/contract``) that runs on every implementation. Ports raise
-only the two errors below; the interpreter and the informers are the only code that catches them.
+The API and the cloud have one contract suite each (``tests/contract``), which runs on every
+implementation. Ports raise only the errors below. Of what steps ask for, the interpreter catches
+them; the informer, the leader and the recorder answer for their own requests.
 
 Must not: hold policy, or know any adapter.
 """

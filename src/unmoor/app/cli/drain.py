@@ -80,7 +80,7 @@ def drain(nodes: tuple[str, ...], *, dry_run: bool, **chosen: Any) -> None:
     """Cordon and empty nodes of any cluster, one after another, under their disruption budgets.
 
     Workloads go first, then system-cluster-critical and system-node-critical pods. DaemonSet and
-    static pods stay. Nothing is deleted but pods, by eviction.
+    static pods stay. Pods go by eviction; past a --deadline, those that are left are deleted.
 
     A node that is not drained stays cordoned, and the nodes after it are not begun: run the same
     command again to go on, or `kubectl uncordon` to give the node back. So it is after Ctrl-C.
