@@ -25,6 +25,8 @@ import click
 from unmoor.app.metrics import RECONCILER_TABLE, TABLE
 from unmoor.lifecycle import effects
 from unmoor.lifecycle.effects import Effect
+from unmoor.model import crd_rules, crds
+from unmoor.model.base import JSON
 from unmoor.model.kinds import KINDS
 from unmoor.model.settings import SETTINGS, Setting
 from unmoor.runtime.controller import WATCHED
@@ -197,6 +199,34 @@ def kinds_lines() -> Iterator[str]:
     )
 
 
+def rules_lines() -> Iterator[str]:
+    """What the API server refuses in objects of our kinds, beside wrong types, bounds, patterns and
+    choices; those are in the definitions (`unmoor crds`). Each rule has its twin in the `validate`
+    of its kind. An older object may break a rule: what is wrong may stay as it is while the rest is
+    changed, and unmoor reports it and leaves its nodes alone.
+    """
+    for definition in crds.all_crds():
+        kind = definition["spec"]["names"]["kind"]
+        (version,) = definition["spec"]["versions"]
+        rows = list(rules_below(version["schema"]["openAPIV3Schema"], ""))
+        if rows:
+            yield from ("", f"## {kind}")
+            yield from table(("field", "what is wrong, and the remedy"), rows)
+    yield from ("", "## Judged by unmoor alone")
+    yield from table(("kind", "what", "why no rule says it"), crd_rules.LEFT_TO_CODE)
+
+
+def rules_below(schema: JSON, path: str) -> Iterator[tuple[str, str]]:
+    """The field and the message of each rule in CEL, outermost first."""
+    for rule in schema.get("x-kubernetes-validations", ()):
+        yield code((path + rule.get("fieldPath", "")).removeprefix(".")), rule["message"]
+    for name, inner in schema.get("properties", {}).items():
+        yield from rules_below(inner, f"{path}.{name}")
+    for word, suffix in (("items", "[]"), ("additionalProperties", "[]")):
+        if word in schema:
+            yield from rules_below(schema[word], path + suffix)
+
+
 def metrics_lines() -> Iterator[str]:
     """What `/metrics` serves. Names under `karpenter_` and their labels are Karpenter's, so its
     dashboards work. They are listed whether or not this version ever counts them.
@@ -283,6 +313,7 @@ PAGES = (
             ("kinds.md", "Kinds", "model/kinds.py", kinds_lines),
             ("metrics.md", "Metrics", "app/metrics.py", metrics_lines),
             ("reasons.md", "Reasons", "policy/verdict.py", reasons_lines),
+            ("rules.md", "Rules", "model/crd_rules.py", rules_lines),
             ("settings.md", "Settings", "model/settings.py", settings_lines),
         )
     ),

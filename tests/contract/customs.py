@@ -1,6 +1,7 @@
 """Custom kinds that contract cases define."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -113,12 +114,25 @@ class Custom:
         self.definition = DEFINITIONS.ref(f"{plural}.{GROUP}")
         DYNAMIC[kind] = self.resource
 
+    def body(self, **version: Any) -> JSON:
+        """The definition."""
+        return definition(self.resource.kind, self.resource.plural, **version)
+
     async def define(self, **version: Any) -> Answer:
-        body = definition(self.resource.kind, self.resource.plural, **version)
-        answer = await self.wire.create(DEFINITIONS, body)
+        answer = await self.wire.create(DEFINITIONS, self.body(**version))
         assert answer.code in {201, 409}, answer.message
         await eventually(lambda: self.wire.is_served(self.resource))
         return answer
+
+    async def until_refused(self, spec: JSON) -> None:
+        """Wait until a changed definition is in force: then this spec is refused."""
+
+        numbers = itertools.count()
+
+        async def is_refused() -> bool:
+            return (await self.create(f"probe-{next(numbers)}", spec)).code == 422
+
+        await eventually(is_refused)
 
     def ref(self, name: str) -> Ref:
         return self.resource.ref(name, self.namespace)

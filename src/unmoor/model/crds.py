@@ -1,18 +1,18 @@
 """How the API server learns our kinds: the CustomResourceDefinitions, built from one place.
 
-The schemas hold the types, and the bounds that the API of v1alpha5 put into its own schemas (spec
-1.1). What a choice may be, and which fields go together, is judged by ``validate`` of each kind,
-which can say what to do instead. Fields that are not here are pruned by the server, so a test
-compares these schemas with the structs that read them.
+Here are the types; ``crd_rules`` adds what ``validate`` of a kind refuses, as far as a server can
+say it. Fields that are not here are pruned by the server, so a test compares these schemas with the
+structs that read them.
 
 Must not: be edited without the struct that reads the field.
 """
 
 from __future__ import annotations
 
-from unmoor.model import names
+from unmoor.model import crd_rules, names
 from unmoor.model.base import JSON
 from unmoor.model.disruption import DisruptionPhase
+from unmoor.model.provisioner import TTL_MOST_S
 
 CONDITIONS_READY = '.status.conditions[?(@.type=="Ready")].status'
 
@@ -205,9 +205,13 @@ def provisioner() -> JSON:
         provider=_anything("Deprecated: the node template, written in place. See providerRef."),
         providerRef=_reference("The node template."),
         ttlSecondsAfterEmpty=_integer(
-            "Seconds after which an empty node goes; unset: it stays. Not with consolidation."
+            "Seconds after which an empty node goes; unset: it stays. Not with consolidation.",
+            least=0,
+            most=TTL_MOST_S,
         ),
-        ttlSecondsUntilExpired=_integer("Seconds after which a node goes; unset: it stays."),
+        ttlSecondsUntilExpired=_integer(
+            "Seconds after which a node goes; unset: it stays.", least=0, most=TTL_MOST_S
+        ),
         limits=_object("How much capacity all nodes together may have.", resources=_quantities()),
         weight=_integer(
             "Provisioners with a higher weight are tried first.", bits=32, least=1, most=100
@@ -224,7 +228,9 @@ def provisioner() -> JSON:
     return _definition(
         f"{names.KARPENTER_GROUP}/v1alpha5",
         "Provisioner",
-        schema=_schema("Which nodes there may be, and when they may go.", spec, status),
+        schema=_schema(
+            "Which nodes there may be, and when they may go.", crd_rules.provisioner(spec), status
+        ),
         columns=[
             _column("Template", ".spec.providerRef.name"),
             _column("Weight", ".spec.weight", kind="integer", wide=True),
@@ -307,7 +313,7 @@ def aws_node_template() -> JSON:
     return _definition(
         f"{names.AWS_GROUP}/v1alpha1",
         "AWSNodeTemplate",
-        schema=_schema("How AWS instances are made.", spec, status),
+        schema=_schema("How AWS instances are made.", crd_rules.node_template(spec), status),
         columns=[],
     )
 

@@ -29,11 +29,13 @@ VOLUME_SIZE_MOST = "64T"
 
 ID_FILTERS = ("aws-ids", "aws::ids")
 """Selector keys whose value is a comma-separated list of ids instead of a tag's value."""
-_ID_FORMATS = {
+ID_FORMATS = {
     "subnetSelector": re.compile(r"subnet-[0-9a-z]+"),
     "securityGroupSelector": re.compile(r"sg-[0-9a-z]+"),
     "amiSelector": re.compile(r"ami-[0-9a-z]+"),
 }
+"""What an id looks like, by selector."""
+BLOCK_DEVICES_MOST = 100
 
 
 class MetadataOptions(Struct):
@@ -156,7 +158,9 @@ def check(findings: Findings, path: str, spec: AWSNodeTemplateSpec) -> None:
         findings.add(f"{path}.amiSelector", "", problem, "select one")
     if spec.metadata_options is not None:
         _check_metadata_options(findings, f"{path}.metadataOptions", spec.metadata_options)
-    for index, mapping in enumerate(spec.block_device_mappings):
+    mappings = spec.block_device_mappings
+    findings.at_most(f"{path}.blockDeviceMappings", len(mappings), BLOCK_DEVICES_MOST)
+    for index, mapping in enumerate(mappings):
         _check_mapping(findings, f"{path}.blockDeviceMappings[{index}]", mapping)
     for key, value in spec.tags.items():
         where = f"{path}.tags[{key}]"
@@ -190,8 +194,8 @@ def _check_selector(findings: Findings, path: str, name: str, selector: dict[str
             others = ", ".join(sorted(set(selector) - {key}))
             findings.add(where, value, f"ids stand beside {others}", "use the ids alone, or none")
         for one in value.split(","):
-            if value and not _ID_FORMATS[name].fullmatch(one.strip()):
-                expected = _ID_FORMATS[name].pattern.partition("[")[0]
+            if value and not ID_FORMATS[name].fullmatch(one.strip()):
+                expected = ID_FORMATS[name].pattern.partition("[")[0]
                 findings.add(where, one, "it is not an id", f"ids begin with {expected}")
 
 

@@ -10,7 +10,7 @@ Must not: know a whole kind, or repair anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -20,6 +20,11 @@ from unmoor.model.taint import Taint
 
 AT_LEAST_ONE_VALUE = frozenset({"In"})
 ONE_INTEGER = frozenset({"Gt", "Lt", "Gte", "Lte"})
+LABELS_MOST = 100
+TAINTS_MOST = 100
+"""In each of taints and startupTaints."""
+REQUIREMENTS_MOST = 100
+"""The API server wants these bounds: it runs rules over each entry."""
 SHOWN_CHARS_MAX = 200
 """So much of a text that somebody wrote is repeated to them; an API object may hold a megabyte."""
 
@@ -86,6 +91,11 @@ class Findings:
         if value is not None and value < least:
             self.add(field, value, f"it is below {least}", remedy)
 
+    def at_most(self, field: str, count: int, most: int) -> None:
+        """Check how many entries a list or a map has."""
+        if count > most:
+            self.add(field, f"{count} entries", f"it has more than {most}", "remove some")
+
     def between(self, field: str, value: int | None, least: int, most: int) -> None:
         """Check a number that may be unset, limits included."""
         if value is not None and not least <= value <= most:
@@ -104,11 +114,11 @@ class Findings:
     def duration(self, field: str, text: str) -> None:
         """Check a duration, which must not be negative."""
         try:
-            seconds = duration.parse(text)
+            duration.parse(text)
         except duration.DurationError:
             self.add(field, text, "it is not a duration", "write it as in 1h30m or 300ms")
             return
-        if seconds < 0:
+        if text.startswith("-"):
             self.add(field, text, "it is negative", "use zero or more")
 
     def amounts(self, field: str, quantities: resources.Quantities) -> None:
@@ -130,6 +140,7 @@ class Findings:
 
     def labels(self, field: str, labels: Mapping[str, str]) -> None:
         """Check labels that a person wants on every node (spec 1.1)."""
+        self.at_most(field, len(labels), LABELS_MOST)
         for key, value in labels.items():
             where = f"{field}[{key}]"
             if key == names.PROVISIONER_NAME:
@@ -149,6 +160,7 @@ class Findings:
         """Check taints by the field they stand in; across all of them none may appear twice."""
         seen: dict[tuple[str, str], str] = {}
         for field, taints in fields.items():
+            self.at_most(field, len(taints), TAINTS_MOST)
             for index, one in enumerate(taints):
                 where = f"{field}[{index}]"
                 self.qualified_name(f"{where}.key", one.key)
@@ -163,11 +175,12 @@ class Findings:
     def requirements(
         self,
         field: str,
-        requirements: Iterable[NodeSelectorRequirement],
+        requirements: Sequence[NodeSelectorRequirement],
         *,
         operators: tuple[str, ...] = OPERATORS,
     ) -> None:
         """Check requirements on node labels that a person wrote (spec 1.1)."""
+        self.at_most(field, len(requirements), REQUIREMENTS_MOST)
         for index, one in enumerate(requirements):
             where = f"{field}[{index}]"
             key = names.normalised(one.key)

@@ -50,9 +50,8 @@ def test_no_schema_is_found_wanting(plane: ControlPlane) -> None:
 
 def test_an_object_comes_back_as_it_was_written(plane: ControlPlane) -> None:
     spec = {
-        "providerRef": {"name": "default"},
         "limits": {"resources": {"cpu": 1000, "memory": "1Ti"}},
-        "requirements": [{"key": "a", "operator": "Near", "values": ["x"]}],
+        "requirements": [{"key": "a", "operator": "In", "values": ["x"]}],
         "kubeletConfiguration": {"clusterDNS": ["10.0.0.10"], "imageGCHighThresholdPercent": 80},
         "provider": {"anything": {"goes": [1, "two"]}},
         "weight": 5,
@@ -63,7 +62,7 @@ def test_an_object_comes_back_as_it_was_written(plane: ControlPlane) -> None:
     assert stored["spec"] == spec
     decoded = msgspec.convert(stored, Provisioner, strict=False)
     assert decoded.weight == 5
-    assert decoded.spec.requirements[0].operator == "Near"
+    assert decoded.spec.requirements[0].operator == "In"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_an_object_comes_back_as_it_was_written(plane: ControlPlane) -> None:
 )
 def test_wrong_types_are_refused(plane: ControlPlane, spec: dict[str, Any]) -> None:
     with pytest.raises(ControlPlaneError, match=r"invalid|missing required"):
-        plane.create(make(PROVISIONER, "refused", spec=spec))
+        plane.create(make(PROVISIONER, "refused", spec={"providerRef": {"name": "a"}, **spec}))
 
 
 def test_columns_are_readable(plane: ControlPlane) -> None:

@@ -1,7 +1,7 @@
 """What the server refuses in a CustomResourceDefinition.
 
-The rules that a definition written by hand breaks: its name, its names, its versions, and a schema
-that leaves the type of a field open.
+The rules that a definition written by hand breaks: its name, its names, its versions, a schema that
+leaves the type of a field open, and rules in CEL that cannot be asked.
 
 Must not: serve anything.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unmoor.model.base import JSON
-from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver import status, validations
 from unmoor.sim.apiserver.status import Cause
 
 SCOPES = ("Cluster", "Namespaced")
@@ -72,17 +72,22 @@ def _version_causes(obj: JSON, versions: list[JSON]) -> Iterator[Cause]:
         yield from _schema_causes(schema, where, is_root=True)
 
 
-def _schema_causes(schema: JSON, where: str, *, is_root: bool = False) -> Iterator[Cause]:
+def _schema_causes(
+    schema: JSON, where: str, *, is_root: bool = False, uncorrelated: str = ""
+) -> Iterator[Cause]:
     is_untyped = any(schema.get(word) for word in _UNTYPED)
     if not is_root and not schema.get("type") and not is_untyped:
         text = "must not be empty for specified object fields"
         yield status.required(f"{where}.type", text)
+    yield from validations.definition_causes(schema, where, uncorrelated)
     for name, inner in (schema.get("properties") or {}).items():
-        yield from _schema_causes(inner, f"{where}.properties[{name}]")
+        yield from _schema_causes(inner, f"{where}.properties[{name}]", uncorrelated=uncorrelated)
+    if schema.get("items") and schema.get("x-kubernetes-list-type") != "map":
+        uncorrelated = uncorrelated or where
     for word in ("items", "additionalProperties"):
         inner = schema.get(word)
         if isinstance(inner, dict):
-            yield from _schema_causes(inner, f"{where}.{word}")
+            yield from _schema_causes(inner, f"{where}.{word}", uncorrelated=uncorrelated)
 
 
 def immutable_causes(old: JSON, new: JSON) -> Iterator[Cause]:

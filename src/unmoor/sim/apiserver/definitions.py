@@ -3,8 +3,8 @@
 This is the one part of the real server that acts by itself: it accepts names, and empties the kind
 whose definition is deleted. Here both are done when the write that asks for them is.
 
-Left out on purpose: versions beside the one that is stored, conversion webhooks, and CEL rules; a
-kind whose name another group has already is not accepted, because names are unique here.
+Left out on purpose: versions beside the one that is stored, and conversion webhooks; a kind whose
+name another group has already is not accepted, because names are unique here.
 
 Must not: judge a definition; ``definition_checks`` does.
 """
@@ -39,9 +39,12 @@ _NAMES = ("plural", "singular", "shortNames", "kind", "listKind")
 class Definitions:
     """All definitions of a server, and the tables that follow from them."""
 
-    def __init__(self, store: Store, close: Callable[[str], None]) -> None:
+    def __init__(
+        self, store: Store, close: Callable[[str], None], *, runs_rules: bool = False
+    ) -> None:
         """``close`` ends the watches of a kind."""
         self._store = store
+        self._runs_rules = runs_rules
         self._close = close
         self._table = store.serve(Table(DEFINITIONS))
         self._table.fill = filled
@@ -150,7 +153,7 @@ class Definitions:
         resource = resource_of(spec)
         if table is None:
             table = Table(resource)
-        define(table, spec)
+        define(table, spec, runs_rules=self._runs_rules)
         if table.resource != resource:
             table.resource = resource
             for key, obj in tuple(table.objects.items()):
@@ -242,10 +245,10 @@ def resource_of(spec: JSON) -> Resource[Any]:
     return ours if ours is not None and ours.raw() == found else found
 
 
-def define(table: Table, spec: JSON) -> None:
+def define(table: Table, spec: JSON, *, runs_rules: bool = False) -> None:
     """Hold the objects of a table to a definition from now on."""
     table.definition = spec
-    table.schema = Schema(stored_version(spec)[1])
+    table.schema = Schema(stored_version(spec)[1], runs_rules=runs_rules)
     table.shape = None
     table.rules = _rules(spec)
 

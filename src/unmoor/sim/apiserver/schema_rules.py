@@ -100,7 +100,8 @@ def _compiled(pattern: str) -> re.Pattern[str] | None:
     if not pattern:
         return None
     try:
-        return re.compile(pattern)
+        # There "$" is the end, here it may be followed by a line break.
+        return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
     except re.error:
         return None
 

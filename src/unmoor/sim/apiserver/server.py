@@ -89,11 +89,13 @@ class Server:
             if table is not None and manners.awaits_definitions:
                 self.store.drop(table.resource.kind)
             elif table is not None:
-                definitions.define(table, spec)
+                definitions.define(table, spec, runs_rules=manners.runs_rules)
         for table in self.store.tables.values() if manners.checks_types else ():
             if not table.rules.is_custom:
                 keep_as_decoded(table)
-        self._definitions = definitions.Definitions(self.store, self.close_watches)
+        self._definitions = definitions.Definitions(
+            self.store, self.close_watches, runs_rules=manners.runs_rules
+        )
         for name in FIRST_NAMESPACES:
             body = {"metadata": {"name": name}}
             creation.create(self.store, self.store.tables["Namespace"], "", body)

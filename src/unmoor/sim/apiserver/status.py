@@ -67,7 +67,8 @@ def forbidden_field(field: str, detail: str) -> Cause:
 def shown(value: object) -> str:
     """A value as messages quote it."""
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        return f'"{escaped}"'
     return msgspec.json.encode(value).decode()
 
 

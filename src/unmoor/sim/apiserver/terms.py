@@ -22,6 +22,8 @@ class Manners(msgspec.Struct, frozen=True, kw_only=True):
     """Built-in kinds are read as by a decoder: wrong types are refused, what they do not know is
     dropped, and defaults are filled in. Else what comes is stored, so that readers meet objects
     they cannot read."""
+    runs_rules: bool = False
+    """Custom objects are held to the rules in CEL of their definitions."""
     shows_definitions: bool = False
     """The definitions of our custom kinds are there, as objects."""
     awaits_definitions: bool = False
@@ -29,8 +31,8 @@ class Manners(msgspec.Struct, frozen=True, kw_only=True):
 
 
 EASY = Manners()
-FAITHFUL = Manners(tracks_managers=True, checks_types=True, shows_definitions=True)
-BARE = Manners(tracks_managers=True, checks_types=True, awaits_definitions=True)
+FAITHFUL = Manners(tracks_managers=True, checks_types=True, runs_rules=True, shows_definitions=True)
+BARE = Manners(tracks_managers=True, checks_types=True, runs_rules=True, awaits_definitions=True)
 """As faithful, and with nothing but the built-in kinds."""
 
 

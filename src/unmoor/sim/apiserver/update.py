@@ -92,7 +92,7 @@ class Write:
             raise self._undecodable(problem)
         causes += checks.spec_causes(table.resource, new)
         if table.schema is not None:
-            causes += table.schema.causes(new)
+            causes += table.schema.causes(new, old)
         causes += self._immutable_causes(new)
         if causes:
             raise status.invalid(table.resource, self.key[1], *causes)
