@@ -15,7 +15,16 @@ from tests import tools
 from unmoor.app.cli import COMMANDS, main
 from unmoor.model.crds import all_crds
 
-HEAVY = ("numpy", "cryptography", "aiohttp", "rich", "yaml", "prometheus_client", "structlog")
+HEAVY = (
+    "numpy",
+    "cryptography",
+    "aiohttp",
+    "rich",
+    "cel",
+    "yaml",
+    "prometheus_client",
+    "structlog",
+)
 
 
 def invoke(*args: str) -> tuple[int, str, str]:
