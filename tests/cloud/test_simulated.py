@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.sim.actors.cluster import Cluster, in_virtual_time
+from tests.sim.sabotage import ApiWrapper
 from unmoor.cloud import simulated
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model.base import JSON, Ref
@@ -13,7 +14,7 @@ from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import INSTANCES, KINDS
 from unmoor.runtime.ports import Api, ApiError, CloudError, PortError, Unreachable
 from unmoor.sim import virtual
-from unmoor.sim.apiserver import Server
+from unmoor.sim.apiserver import Server, status
 from unmoor.sim.apiserver.rules import DEFAULT_KINDS
 from unmoor.sim.direct import DirectApi
 
@@ -34,6 +35,23 @@ class Refusing:
 
     async def create(self, *_: Any, **__: Any) -> JSON:
         raise self.error
+
+
+class Blind(ApiWrapper):
+    """An API whose first answers about instances are these errors."""
+
+    def __init__(self, api: Api, *errors: ApiError) -> None:
+        super().__init__(api)
+        self.errors = [*errors]
+
+    async def get(self, ref: Ref) -> JSON:
+        if ref.kind == "Instance" and self.errors:
+            raise self.errors.pop(0)
+        return await super().get(ref)
+
+
+def absent(token: str) -> ApiError:
+    return status.not_found(INSTANCES, simulated.instance_name(token))
 
 
 async def failure(call: Awaitable[Any]) -> PortError:
@@ -118,6 +136,20 @@ async def test_after_a_server_error_nobody_knows(said: PortError) -> None:
     error = await failure(refusing(said).create(ASKED))
 
     assert isinstance(error, Unreachable)
+
+
+@pytest.mark.parametrize("code", [403, 404, 500])
+@in_virtual_time
+async def test_what_cannot_be_looked_up_may_have_been_launched(code: int) -> None:
+    """A definite refusal would lead to another token, and to a second instance."""
+    cluster = Cluster()
+    await cluster.cloud.create(ASKED)
+    refused = ApiError(code, "", "no")
+    at_once = SimulatedCloud(Blind(cluster.api, refused))
+    too_late = SimulatedCloud(Blind(cluster.api, absent(ASKED.token), refused))
+
+    assert isinstance(await failure(at_once.create(ASKED)), Unreachable)
+    assert isinstance(await failure(too_late.create(ASKED)), Unreachable)
 
 
 @in_virtual_time

@@ -187,6 +187,7 @@ async def test_a_watch_may_have_expired() -> None:
         ("lost_answer", "", 1),
         ("rate_limited", "rate-limited", 0),
         ("stock_out", "insufficient-capacity", 0),
+        ("failed", "failed", 0),
     ],
 )
 @in_virtual_time
@@ -200,6 +201,16 @@ async def test_each_fault_of_a_launch(fault: str, kind: str, launched: int) -> N
     cloud.calm()
     made = await cloud.create(ASKED)
     assert [one.provider_id for one in await cloud.list("c")] == [made.provider_id]
+
+
+@pytest.mark.parametrize("fault", ["stock_out", "failed"])
+@in_virtual_time
+async def test_a_token_that_was_launched_is_never_refused(fault: str) -> None:
+    cluster = Cluster()
+    made = await cluster.cloud.create(ASKED)
+    again = await cloud_of(cluster, **{fault: ALWAYS}).create(ASKED)
+
+    assert again.provider_id == made.provider_id
 
 
 Call = Callable[[FaultyCloud, str], Awaitable[Any]]

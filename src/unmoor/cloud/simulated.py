@@ -65,7 +65,7 @@ class SimulatedCloud:
     async def create(self, request: LaunchRequest) -> CloudInstance:
         """Create the Instance of this token, or return the one that is there."""
         name = instance_name(request.token)
-        known = await _translated(lambda: self._find(name))
+        known = await self._launched_before(name)
         if known is not None:
             return self._translate(known)
         chosen = await self._choose(request)
@@ -108,6 +108,15 @@ class SimulatedCloud:
         """Everything on sale. Like a real cloud, it does not tell what is out of stock."""
         return self._types
 
+    async def _launched_before(self, name: str) -> Instance | None:
+        """As long as this cannot be told, nobody knows what came of the token."""
+        try:
+            return await _translated(lambda: self._find(name))
+        except CloudError as error:
+            if error.kind == "rate-limited":
+                raise
+            raise Unreachable(f"whether {name} was launched cannot be told: {error}") from error
+
     async def _choose(self, request: LaunchRequest) -> choice.Choice:
         settings = await _translated(self._settings)
         stock_outs = choice.parse_stock_outs(settings.get(UNAVAILABLE, ""))
@@ -149,7 +158,10 @@ class SimulatedCloud:
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
-        return _decoded(await self._api.get(ref))
+        try:
+            return _decoded(await self._api.get(ref))
+        except ApiError as error:
+            raise Unreachable(f"{name} is there, and cannot be read: {error}") from error
 
     async def _list(self, query: Query) -> tuple[JSON, ...]:
         found: tuple[JSON, ...] = ()

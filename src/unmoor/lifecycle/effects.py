@@ -2,8 +2,8 @@
 
 A step returns effects; only the interpreter in ``runtime`` executes them. Effects of one step are
 unordered and independent, and any subset may fail: order exists only between steps.
-Each carries what makes it safe to repeat: a uid precondition, a resourceVersion where a list is
-replaced, a deterministic name, or an attempt token.
+Each carries what makes it safe to repeat: a uid precondition, a resourceVersion where something is
+replaced that others may have written, a deterministic name, or an attempt token.
 
 Objects are only ever patched (JSON merge patch) or written through a subresource.
 """
@@ -46,7 +46,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 class Patch(Effect, frozen=True, kw_only=True):
     """Merge ``body`` into an object. The uid in ``ref`` is always checked by the server.
 
-    ``resource_version`` is set where the patch replaces a list that others may edit as well.
+    ``resource_version`` is set where the patch replaces what others may have written as well.
     """
 
     ref: Ref
@@ -189,14 +189,26 @@ def retire(node: Node, cluster: str, *, why: str = "", facts: tuple[Fact, ...] =
     return Delete(ref=ref_of(node), why=why, facts=facts)
 
 
-def label(obj: Object, labels: dict[str, str | None], *, why: str = "") -> Patch:
-    """Set labels; None removes one."""
+def label(obj: Object, labels: dict[str, str], *, why: str = "") -> Patch:
+    """Set labels of ours, which nobody else gives another value."""
     return Patch(ref=ref_of(obj), body={"metadata": {"labels": labels}}, why=why)
 
 
-def annotate(obj: Object, annotations: dict[str, str | None], *, why: str = "") -> Patch:
-    """Set annotations; None removes one."""
-    return Patch(ref=ref_of(obj), body={"metadata": {"annotations": annotations}}, why=why)
+def describe(
+    obj: Object,
+    *,
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    why: str = "",
+) -> Patch:
+    """Set labels and annotations that may have got another value since this version of it."""
+    given = {"labels": labels, "annotations": annotations}
+    return Patch(
+        ref=ref_of(obj),
+        body={"metadata": {field: values for field, values in given.items() if values}},
+        resource_version=obj.metadata.resource_version,
+        why=why,
+    )
 
 
 def set_taints(node: Node, taints: tuple[Taint, ...], *, why: str = "") -> Patch:

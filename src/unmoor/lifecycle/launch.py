@@ -19,7 +19,16 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from unmoor.lifecycle import conditions
-from unmoor.lifecycle.effects import AnyEffect, Delete, Fact, Launch, Observe, annotate, label, say
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Delete,
+    Fact,
+    Launch,
+    Observe,
+    Patch,
+    describe,
+    say,
+)
 from unmoor.lifecycle.step import Step
 from unmoor.model import names, resources
 from unmoor.model.instance import CloudInstance, LaunchRequest
@@ -150,15 +159,7 @@ def advance(view: View, machine: Machine, lost: int, moment: Moment) -> Step[int
     phase = phase_of(view, machine, lost, moment)
     match phase:
         case Numbering(number):
-            return Step(
-                effects=(
-                    annotate(
-                        machine,
-                        {names.LAUNCH_ATTEMPT: str(number)},
-                        why=f"launch attempt {number} is written down before it is made",
-                    ),
-                ),
-            )
+            return Step(effects=(_number(machine, number),))
         case Launching(token):
             return _launch(view, machine, token, lost)
         case Waiting(until, problem):
@@ -173,6 +174,12 @@ def advance(view: View, machine: Machine, lost: int, moment: Moment) -> Step[int
             return _copy(machine, instance, moment)
         case never:
             assert_never(never)
+
+
+def _number(machine: Machine, number: int) -> Patch:
+    """Only over the number that was seen: to go back to an earlier one would launch it again."""
+    why = f"launch attempt {number} is written down before it is made"
+    return describe(machine, annotations={names.LAUNCH_ATTEMPT: str(number)}, why=why)
 
 
 def _launch(view: View, machine: Machine, token: str, lost: int) -> Step[int]:
@@ -299,11 +306,9 @@ def given_up(machine: Machine, verdict: Verdict, *, why: str, counted_as: str) -
 
 def _copy(machine: Machine, instance: CloudInstance, moment: Moment) -> Step[int]:
     wanted = labels_of(machine, instance)
-    missing: dict[str, str | None] = {
-        key: value for key, value in wanted.items() if key not in machine.metadata.labels
-    }
+    missing = {key: value for key, value in wanted.items() if key not in machine.metadata.labels}
     if missing:
-        return Step(effects=(label(machine, missing, why="what the cloud launched"),))
+        return Step(effects=(describe(machine, labels=missing, why="what the cloud launched"),))
     status: dict[str, Any] = {
         "providerID": instance.provider_id,
         "capacity": resources.render(instance.capacity),

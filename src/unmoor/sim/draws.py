@@ -42,7 +42,15 @@ API_FAULTS = (
     "watch_late",
     "watch_silent",
 )
-CLOUD_FAULTS = ("lost_request", "lost_answer", "rate_limited", "stock_out", "slow", "lagging")
+CLOUD_FAULTS = (
+    "lost_request",
+    "lost_answer",
+    "rate_limited",
+    "stock_out",
+    "failed",
+    "slow",
+    "lagging",
+)
 MISCHIEF = (
     "machine death",
     "kubelet crash",

@@ -81,6 +81,8 @@ class CloudFaults(msgspec.Struct, frozen=True, kw_only=True):
     rate_limited: Ratio = NEVER
     stock_out: Ratio = NEVER
     """A launch is refused for want of capacity."""
+    failed: Ratio = NEVER
+    """Refused for another reason; nothing was done, nor under a launch's token before."""
     slow: Ratio = NEVER
     slow_s: Seconds = (0.1, 20.0)
     lagging: Ratio = NEVER
@@ -225,8 +227,6 @@ class FaultyCloud:
         self.faults = faults
         self._weather = _Weather(dice, clock)
         self._as_listed: dict[str, tuple[float, CloudInstance | None]] = {}
-        self._launched: set[str] = set()
-        """Tokens that were carried out: whoever asks again gets the instance, in stock or not."""
 
     @property
     def counts(self) -> Counter[str]:
@@ -244,17 +244,23 @@ class FaultyCloud:
 
     async def create(self, request: LaunchRequest) -> CloudInstance:
         """Launch; a new instance may be missing from lists for a while."""
-        is_new = request.token not in self._launched
-        if is_new and self._weather.strikes("stock_out", self.faults.stock_out):
-            raise CloudError("insufficient-capacity", "out of stock (injected)")
 
         async def launch() -> CloudInstance:
             made = await self._cloud.create(request)
-            self._launched.add(request.token)
             self._lag(made.provider_id, None)
             return made
 
+        if await self._is_launched(request):
+            # Whoever asks again gets the instance, in stock or not.
+            return await self._through(launch, may_fail=False)
+        if self._weather.strikes("stock_out", self.faults.stock_out):
+            raise CloudError("insufficient-capacity", "out of stock (injected)")
         return await self._through(launch)
+
+    async def _is_launched(self, request: LaunchRequest) -> bool:
+        """Whoever launched it: there may be several of us in front of one cloud."""
+        there = await self._cloud.list(request.cluster)
+        return any(one.token == request.token for one in there)
 
     async def get(self, provider_id: str) -> CloudInstance:
         """Get."""
@@ -299,7 +305,7 @@ class FaultyCloud:
             until = self._weather.clock.now().mono + self._weather.dice.uniform(*self.faults.lag_s)
             self._as_listed[provider_id] = (until, shown)
 
-    async def _through(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _through(self, call: Callable[[], Awaitable[T]], *, may_fail: bool = True) -> T:
         weather, faults = self._weather, self.faults
         if weather.strikes("slow", faults.slow):
             await weather.wait(faults.slow_s)
@@ -309,6 +315,8 @@ class FaultyCloud:
             raise CloudError(
                 "rate-limited", "request limit exceeded (injected)", retry_after_s=RETRY_AFTER_S
             )
+        if may_fail and weather.strikes("failed", faults.failed):
+            raise CloudError("failed", "something is wrong with this request (injected)")
         is_lost = weather.strikes("lost_answer", faults.lost_answer)
         return await _answered(call, is_lost=is_lost)
 
