@@ -264,6 +264,8 @@ class World:
         held = self._held(effect.ref)
         if held is None:
             return Problem(ProblemKind.NOT_FOUND)
+        if effect.resource_version not in {"", held.metadata.resource_version}:
+            return Problem(ProblemKind.CONFLICT)
         if effect.ref.kind == "Pod":
             grace_s = held.grace_s if effect.grace_s is None else effect.grace_s
             self._end_pod(held, grace_s)

@@ -308,6 +308,20 @@ def test_what_goes_at_once_is_forgotten_at_once() -> None:
     assert bench.held(bench.pod) is None
 
 
+def test_what_has_changed_is_not_deleted_but_looked_at() -> None:
+    bench = Bench()
+    ref = bench.see("Machine", "m", meta={"finalizers": ["x"]})
+    version = bench.held(ref).metadata.resource_version
+    bench.api.put("Machine", "m", meta={"labels": {"a": "b"}})
+
+    assert bench.problem(Delete(ref=ref, resource_version=version)) is ProblemKind.CONFLICT
+    assert not bench.held(ref).is_deleting
+    assert bench.held(ref).metadata.labels == {"a": "b"}
+    version = bench.held(ref).metadata.resource_version
+    assert bench.problem(Delete(ref=ref, resource_version=version)) is None
+    assert bench.held(ref).is_deleting
+
+
 def test_what_has_finalizers_is_seen_going() -> None:
     bench = Bench()
     ref = bench.see("Machine", "m", meta={"finalizers": ["x"]})

@@ -17,7 +17,7 @@ from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import CloudInstance, LaunchRequest
 from unmoor.runtime.controller import Options
-from unmoor.runtime.ports import Api, Cloud, CloudError, PatchType
+from unmoor.runtime.ports import Api, Cloud, CloudError, DeleteOptions, PatchType
 from unmoor.sim.checkers import Allowances, Checkers
 from unmoor.sim.mischief import Meddling
 from unmoor.sim.settled import unsettled
@@ -127,6 +127,59 @@ async def play(meddling: Meddling) -> list[str]:
     assert lingering.numbers
     assert moody.launches >= 2
     return [breach.rule for breach in checkers.breaches] + [one[0] for one in unsettled(truth)]
+
+
+class Rival(ApiWrapper):
+    """Right before a node's deletion reaches the server, a person writes to the node."""
+
+    def __init__(self, api: Api, person: Api, writes: JSON) -> None:
+        super().__init__(api)
+        self.person = person
+        self.writes = writes
+        self.has_written = False
+
+    async def delete(self, ref: Ref, options: DeleteOptions = DeleteOptions()) -> JSON:
+        if ref.kind == "Node" and not self.has_written:
+            self.has_written = True
+            await self.person.patch(ref, self.writes)
+        return await super().delete(ref, options)
+
+
+async def lose_race(writes: JSON) -> tuple[JSON | None, str]:
+    """Return the node that a command wanted to delete, and what became of the command."""
+    world = World(0, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
+    rival = Rival(world.api, world.api, writes)
+    process = Process(world, Options(namespace=NAMESPACE, lease=None), api=rival)
+    async with world:
+        await process.start()
+        for ref, body in (
+            objects.namespace(NAMESPACE),
+            objects.settings(NAMESPACE, **SETTINGS),
+            objects.provisioner("red", ttlSecondsAfterEmpty=3),
+            objects.machine("m1", provisioner="red"),
+        ):
+            await world.api.create(ref, body)
+        await world.clock.sleep(REST_S)
+        await process.stop()
+    assert rival.has_written
+    tables = world.server.store.tables
+    [command] = tables["Disruption"].objects.values()
+    nodes = list(tables["Node"].objects.values())
+    return nodes[0] if nodes else None, command["status"]["phase"]
+
+
+def test_a_person_who_takes_a_node_back_at_the_last_moment_is_heard() -> None:
+    node, phase = run(lose_race({"spec": {"unschedulable": False}}))
+
+    assert node is not None
+    assert "deletionTimestamp" not in node["metadata"]
+    assert phase == "Cancelled"
+
+
+def test_whoever_writes_something_else_only_delays_it() -> None:
+    node, phase = run(lose_race({"metadata": {"labels": {"rack": "r1"}}}))
+
+    assert (node, phase) == (None, "Succeeded")
 
 
 def test_a_number_that_comes_late_does_not_launch_a_second_time() -> None:

@@ -63,9 +63,13 @@ class Create(Effect, frozen=True, kw_only=True):
 
 
 class Delete(Effect, frozen=True, kw_only=True):
-    """Ask for deletion. ``grace_s`` None leaves the pod's own; other kinds have none."""
+    """Ask for deletion. ``grace_s`` None leaves the pod's own; other kinds have none.
+
+    ``resource_version`` is set where what somebody has written since may be a reason not to.
+    """
 
     ref: Ref
+    resource_version: str = ""
     grace_s: int | None = None
 
 
@@ -183,10 +187,19 @@ def adopt(node: Node, cluster: str, *, why: str = "") -> Patch:
 
 
 def retire(node: Node, cluster: str, *, why: str = "", facts: tuple[Fact, ...] = ()) -> AnyEffect:
-    """Ask for a node's deletion. Only our finalizer makes that a drain, so it comes first."""
+    """Ask for a node's deletion, as long as it is as we saw it: a person may have taken it back.
+
+    Only our finalizer makes that a drain, so it comes first.
+    """
     if names.TERMINATION_FINALIZER not in node.metadata.finalizers:
         return adopt(node, cluster, why=why)
-    return Delete(ref=ref_of(node), why=why, facts=facts)
+    return delete_as_seen(node, why=why, facts=facts)
+
+
+def delete_as_seen(obj: Object, *, why: str = "", facts: tuple[Fact, ...] = ()) -> Delete:
+    """Ask for an object's deletion, unless it has changed since this version of it."""
+    version = obj.metadata.resource_version
+    return Delete(ref=ref_of(obj), resource_version=version, why=why, facts=facts)
 
 
 def label(obj: Object, labels: dict[str, str], *, why: str = "") -> Patch:

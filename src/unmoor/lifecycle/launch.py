@@ -21,11 +21,11 @@ import msgspec
 from unmoor.lifecycle import conditions
 from unmoor.lifecycle.effects import (
     AnyEffect,
-    Delete,
     Fact,
     Launch,
     Observe,
     Patch,
+    delete_as_seen,
     describe,
     say,
 )
@@ -297,10 +297,14 @@ def _unlinked(machine: Machine, provider_id: str) -> Step[int]:
 
 
 def given_up(machine: Machine, verdict: Verdict, *, why: str, counted_as: str) -> Step[Any]:
-    """Delete a machine, tell it, and count it (spec 10.1); a person's deletion is not counted."""
+    """Delete a machine, tell it, and count it (spec 10.1); a person's deletion is not counted.
+
+    If anything has happened to it since, a node that has joined at last for one, it is looked at
+    again first.
+    """
     labels = {"reason": counted_as, "provisioner": machine.provisioner_name}
     facts = (Fact("machines_terminated", labels),)
-    delete = Delete(ref=ref_of(machine), why=why, facts=facts)
+    delete = delete_as_seen(machine, why=why, facts=facts)
     return Step(effects=(delete, *say(verdict)), verdicts=(verdict,))
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.lifecycle.effects import Delete, Fact
+from unmoor.lifecycle.effects import Fact, delete_as_seen
 from unmoor.lifecycle.step import Step
 from unmoor.model import names
-from unmoor.model.kinds import LEASES, ref_of
+from unmoor.model.kinds import LEASES
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 
@@ -31,7 +31,6 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
     grace_s = view.settings.cadence.lease_gc_grace_s
     if age_s < grace_s:
         return Step(wake_at=moment.after(grace_s - age_s))
-    delete = Delete(
-        ref=ref_of(lease), why="its node is gone", facts=(Fact("nodes_leases_deleted"),)
-    )
-    return Step(effects=(delete,))
+    # Whoever has renewed it since may be about to name its owner.
+    facts = (Fact("nodes_leases_deleted"),)
+    return Step(effects=(delete_as_seen(lease, why="its node is gone", facts=facts),))

@@ -193,6 +193,7 @@ class Interpreter:
     async def _delete(self, effect: Delete) -> None:
         options = DeleteOptions(
             uid=effect.ref.uid,
+            resource_version=effect.resource_version,
             grace_s=effect.grace_s,
             propagation="" if effect.ref.kind == "Pod" else "Background",
         )
