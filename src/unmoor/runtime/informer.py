@@ -263,17 +263,17 @@ class Informer:
 
     def _take(self, resource: Resource[Any], event: Any, version: str) -> str:
         match event:
-            case Bookmark():
-                return event.resource_version
+            case Change():  # First, as nearly all are.
+                take = self._sink.drop if event.type == "DELETED" else self._sink.put
+                take(resource, event.object)
+                return _version_of(event.object) or version
             case Broken():
                 self._sink.mark_broken(resource, event)
                 self._report(resource, f"{event.ref} cannot be read: {event.problem}")
                 return event.resource_version or version
-            case Change(type="DELETED"):
-                self._sink.drop(resource, event.object)
             case _:
-                self._sink.put(resource, event.object)
-        return _version_of(event.object) or version
+                told: Bookmark = event
+                return told.resource_version
 
     async def _pause(self, place: _Place) -> None:
         asked_s, place.asked_s = min(place.asked_s, ASKED_PAUSE_MAX_S), 0.0

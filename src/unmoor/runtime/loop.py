@@ -81,10 +81,16 @@ class Loop:
         self.may_act = may_act
         self._observers = tuple(observers)
         self._rows: list[_Row] = []
+        self._rows_of: dict[str, list[_Row]] = {}
+        self.held_back = 0
+        """Rows that may not go on, though keys may be ready."""
 
     async def run(self, reconcilers: Sequence[Reconciler]) -> None:
         """Run these rows until cancelled. The store should be synced before."""
         self._rows = [_Row(self, reconciler) for reconciler in reconcilers]
+        for row in self._rows:
+            for kind in {wake.kind: None for wake in row.reconciler.wakes}:
+                self._rows_of.setdefault(kind, []).append(row)
         self.store.subscribe(self._wake)
         for row in self._rows:
             row.begin()
@@ -129,7 +135,8 @@ class Loop:
                         observer(bare)
 
     def _wake(self, kind: str, old: Any | None, new: Any | None) -> None:
-        for row in self._rows:
+        # A row that is held back looks again at any change whether it may go on.
+        for row in self._rows if self.held_back else self._rows_of.get(kind, ()):
             row.wake(kind, old, new)
 
 
@@ -204,10 +211,10 @@ class _Row:
             # Whatever happens from here on until we wait, sets it again.
             self._ready.clear()
             if not self._loop.may_act():
-                await self._rest(clock.now().mono + NOT_LEADING_POLL_S)
+                await self._hold_back(clock.now().mono + NOT_LEADING_POLL_S)
                 continue
             if self._in_flight >= CONCURRENT_KEYS_MAX:
-                await self._rest(None)
+                await self._hold_back(None)
                 continue
             self._look()
             key = self.queue.take(clock.now().mono)
@@ -224,6 +231,13 @@ class _Row:
                 self._step(key, tasks)
             # A step without effects awaits nothing; the others on the event loop get their turn.
             await asyncio.sleep(0)
+
+    async def _hold_back(self, until: float | None) -> None:
+        self._loop.held_back += 1
+        try:
+            await self._rest(until)
+        finally:
+            self._loop.held_back -= 1
 
     async def _rest(self, until: float | None) -> None:
         """Wait for a change or a time; None waits for a change alone."""

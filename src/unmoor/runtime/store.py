@@ -88,7 +88,7 @@ class Store(View):
         for count, obj in enumerate(objects, start=1):
             key = obj.key
             if self._is_settled(kind, key, obj.uid):
-                self._take(kind, key, obj, version_of(obj) or math.inf)
+                self._take_settled(kind, key, obj)
             else:
                 self.put(resource, obj)
             listed.add(key)
@@ -132,19 +132,25 @@ class Store(View):
         old = self._objects[kind].get(key)
         version = version_of(obj) or math.inf
         if not self._knows_better(obj.metadata.uid, version, old):
-            self._take(kind, key, obj, version)
+            self._take(kind, key, old, obj, version)
 
-    def _take(self, kind: str, key: Key, obj: Any, version: float) -> None:
-        """Take one object as it is on the server."""
+    def _take_settled(self, kind: str, key: Key, obj: Any) -> None:
+        """Take one object as it is on the server, whatever we know, unless we know just that."""
         old = self._objects[kind].get(key)
+        version = version_of(obj) or math.inf
+        if old is not None and old.uid == obj.uid and version_of(old) == version:
+            self._gone.pop(obj.uid, None)
+        else:
+            self._take(kind, key, old, obj, version)
+
+    def _take(self, kind: str, key: Key, old: Any | None, obj: Any, version: float) -> None:
+        """Have one object in place of what was there."""
         uid = obj.metadata.uid
         self._gone.pop(uid, None)
         if old is not None and old.metadata.uid != uid:
             # The name has a new bearer, so whoever bore it is gone, even if nobody told us.
             self._remove(kind, old, math.inf)
             old = None
-        elif old is not None and version == version_of(old):
-            return
         if self._broken_at[kind].get(key, math.inf) <= version:
             self._unmark(kind, key)
         self._hold(kind, key, old, obj)
@@ -203,7 +209,7 @@ class Store(View):
         self._note_news(kind, obj.key, obj.uid)
         if is_first:
             # What we held gives way to the list that is under way; so it does to this.
-            self._take(kind, obj.key, obj, version_of(obj) or math.inf)
+            self._take_settled(kind, obj.key, obj)
         else:
             self.put(resource, obj)
         meta = obj.metadata
