@@ -82,8 +82,12 @@ docs: $(STAMP) ## Write the generated pages again
 	@$(PY) hack/docs.py
 
 .PHONY: bench
-bench: $(STAMP) ## Measure
-	@$(BIN)/pytest -m bench --benchmark-enable -p no:xdist
+bench: $(STAMP) ## Measure everything, or some of it (BENCH="sync watch")
+	@$(PY) -m tests.bench $(BENCH)
+
+.PHONY: performance
+performance: $(STAMP) ## Write docs/performance.md from what make bench measured last
+	@$(PY) -m tests.bench.page
 
 ##@ Against the real thing
 
