@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,13 +11,15 @@ from tests import builders
 from tests.builders import at, budget, instance, machine, node, pod
 from tests.lifecycle.driver import Row, World
 from tests.lifecycle.rows import TERMINATION
-from unmoor.lifecycle import drain
+from unmoor.lifecycle import detach, drain
 from unmoor.lifecycle.effects import Evict, Patch, Terminate
 from unmoor.model import names
-from unmoor.model.base import ObjectMeta
+from unmoor.model.base import Key, ObjectMeta
 from unmoor.model.cadence import Cadence
+from unmoor.model.kinds import CLAIMS, Resource
 from unmoor.model.pod import ClaimSource, Volume
 from unmoor.model.settings import Settings
+from unmoor.model.snapshot import View
 from unmoor.model.storage import (
     PersistentVolumeClaim,
     PersistentVolumeClaimSpec,
@@ -192,6 +195,32 @@ def test_t05_only_volumes_of_evicted_pods_are_waited_for() -> None:
     world.drop(world.view._objects["VolumeAttachment"]["", "attached-v1"])
     world.run(TERMINATION, for_s=2)
     assert world.names("Node") == []
+
+
+class OneByOne(View):
+    """A view in which nobody may go through all claims: there are tens of thousands."""
+
+    def all(self, resource: Resource[Any]) -> Mapping[Key, Any]:
+        assert resource is not CLAIMS
+        return super().all(resource)
+
+
+@pytest.mark.parametrize(
+    "modes",
+    [
+        ("ReadWriteOnce", "ReadWriteMany"),
+        ("ReadWriteMany", "ReadWriteOnce"),
+        ("ReadWriteMany", "ReadWriteMany"),
+    ],
+)
+def test_t05_of_several_claims_to_one_volume_any_may_hold_it(modes: tuple[str, ...]) -> None:
+    claims = [
+        builders.changed(claimed("v1", mode), metadata__name=f"claim-{number}")
+        for number, mode in enumerate(modes)
+    ]
+    view = OneByOne.of(node(), attached("v1"), *claims)
+
+    assert detach.awaited(view, node()) == (("v1",) if "ReadWriteOnce" in modes else ())
 
 
 def test_t05_the_wait_for_volumes_is_bounded() -> None:

@@ -9,7 +9,6 @@ Must not: detach anything.
 
 from __future__ import annotations
 
-from unmoor.model.kinds import CLAIMS
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
 from unmoor.model.storage import PersistentVolumeClaim
@@ -26,7 +25,6 @@ def awaited(view: View, node: Node) -> tuple[str, ...]:
     ]
     if not attached:
         return ()
-    claims = {claim.spec.volume_name: claim for claim in view.all(CLAIMS).values()}
     staying = {
         (pod.namespace, volume.persistent_volume_claim.claim_name)
         for pod in view.pods_on(node.name)
@@ -34,12 +32,10 @@ def awaited(view: View, node: Node) -> tuple[str, ...]:
         for volume in pod.spec.volumes
         if volume.persistent_volume_claim is not None
     }
-    return tuple(
-        name for name in attached if name is not None and _holds(claims.get(name), staying)
-    )
+    return tuple(name for name in attached if name and _holds(view.claims_of(name), staying))
 
 
-def _holds(claim: PersistentVolumeClaim | None, staying: set[tuple[str, str]]) -> bool:
-    if claim is None or claim.key in staying:
+def _holds(claims: tuple[PersistentVolumeClaim, ...], staying: set[tuple[str, str]]) -> bool:
+    if any(claim.key in staying for claim in claims):
         return False
-    return set(claim.spec.access_modes) <= ONE_NODE_MODES
+    return any(set(claim.spec.access_modes) <= ONE_NODE_MODES for claim in claims)

@@ -27,7 +27,7 @@ from unmoor.model.observation import Answer, Asked
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.settings import Settings
-from unmoor.model.storage import VolumeAttachment
+from unmoor.model.storage import PersistentVolumeClaim, VolumeAttachment
 from unmoor.model.table import Past, Table
 
 T = TypeVar("T", bound=Object)
@@ -77,6 +77,7 @@ INDEXES: tuple[Index, ...] = (
     Index("machines_by_provisioner", "Machine", lambda machine: _given(machine.provisioner_name)),
     Index("budgets_by_namespace", "PodDisruptionBudget", lambda budget: [budget.namespace]),
     Index("disruptions_by_taken_node", "Disruption", lambda disruption: disruption.taken_back),
+    Index("claims_by_volume", "PersistentVolumeClaim", lambda c: _given(c.spec.volume_name)),
     Index("attachments_by_node", "VolumeAttachment", lambda a: _given(a.spec.node_name)),
 )
 _INDEXES_OF: dict[str, tuple[Index, ...]] = {
@@ -204,6 +205,10 @@ class View:
     def attachments_on(self, node_name: str) -> tuple[VolumeAttachment, ...]:
         """The volumes attached to a node."""
         return self._by("attachments_by_node", "VolumeAttachment", node_name)
+
+    def claims_of(self, volume: str) -> tuple[PersistentVolumeClaim, ...]:
+        """The claims that name a volume: one of them has it, if any."""
+        return self._by("claims_by_volume", "PersistentVolumeClaim", volume)
 
     def priority_class(self, name: str) -> PriorityClass | None:
         """One priority class by name."""
