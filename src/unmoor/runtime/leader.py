@@ -25,8 +25,8 @@ from unmoor.runtime.ports import Api, ApiError, Clock, PortError
 
 COUNT_MOST = 2**31 - 1
 """The server refuses a lease with a larger count, whoever wrote the one before."""
-RELEASE_LIMIT_S = 5.0
-"""A clean stop tries this long to give the lease up."""
+RELEASE_LIMIT_S = 1.0
+"""A clean stop tries this long to give the lease up; whoever ends the process waits longer."""
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _CONFLICT = 409
