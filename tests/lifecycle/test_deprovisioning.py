@@ -13,12 +13,10 @@ from tests.lifecycle.driver import World
 from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, TERMINATION
 from unmoor.lifecycle.effects import Create, Delete, Patch
 from unmoor.model import names
-from unmoor.model.base import ObjectMeta
-from unmoor.model.disruption import Disruption, DisruptionPhase, MovedOwner
+from unmoor.model.disruption import Disruption, DisruptionPhase
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, Machine
 from unmoor.model.settings import Settings
-from unmoor.model.workload import ReplicaSet, WorkloadSpec
 from unmoor.policy.verdict import Reason
 
 EVERYTHING = (DEPROVISIONING, TERMINATION, MACHINE, CONDITIONS)
@@ -284,56 +282,6 @@ def test_the_ledger_is_bounded() -> None:
     world.settle(DEPROVISIONING)
 
     assert world.names("Disruption") == [f"old-{number:03}" for number in range(5)]
-
-
-# ------------------------------------------------------------------------------------ settling, R3
-
-
-def moving(ready: int, *others: Any) -> World:
-    """A command whose nodes are gone and that moved pods of ReplicaSet web, ``ready`` before."""
-    owner = MovedOwner(
-        kind="ReplicaSet", namespace="shop", name="web", uid="uid-ReplicaSet-web", ready=ready
-    )
-    one = disruption(phase=DisruptionPhase.SETTLING, phase_since=builders.NOW)
-    one = builders.changed(one, spec__moved=(owner,))
-    web = ReplicaSet(
-        metadata=ObjectMeta(
-            name="web", namespace="shop", uid="uid-ReplicaSet-web", resource_version="1"
-        ),
-        spec=WorkloadSpec(replicas=3),
-    )
-    return World(one, web, *others)
-
-
-def test_r3_the_next_command_waits_for_the_moved_pods() -> None:
-    world = moving(2, pod("web-1"), pod("web-2", is_ready=False))
-    world.run(DEPROVISIONING, for_s=30)
-    assert command(world).phase is DisruptionPhase.SETTLING
-    assert Reason.PODS_SETTLING in reasons(world)
-
-    world.put(pod("web-3"))
-    world.settle(DEPROVISIONING)
-    assert command(world).phase is DisruptionPhase.SUCCEEDED
-
-
-def test_r3_after_ten_minutes_it_is_given_up_and_told() -> None:
-    world = moving(2, pod("web-1"))
-    world.run(DEPROVISIONING, for_s=599, tick_s=1)
-    assert command(world).phase is DisruptionPhase.SETTLING
-
-    world.run(DEPROVISIONING, for_s=2)
-    assert command(world).phase is DisruptionPhase.SUCCEEDED
-    assert "ReplicaSet shop/web has 1 of 2 pods ready" in command(world).status.message
-    assert world.events("DeprovisioningUnsettled")[0].is_warning
-
-
-def test_r3_an_unplaceable_pod_ends_the_wait() -> None:
-    nowhere = (condition("PodScheduled", "False", reason="Unschedulable"),)
-    world = moving(2, pod("web-1"), pod("web-2", on="", phase="Pending", conditions=nowhere))
-    world.settle(DEPROVISIONING)
-
-    assert command(world).phase is DisruptionPhase.SUCCEEDED
-    assert "shop/web-2 fits nowhere" in command(world).status.message
 
 
 @pytest.mark.parametrize("word", ["Deleting", "Succeeded"])

@@ -10,7 +10,7 @@ from tests import builders
 from tests.builders import budget, instance, machine, node, pod
 from tests.lifecycle.driver import Row, World
 from tests.lifecycle.rows import CONSISTENCY, DEPROVISIONING, GARBAGE, MACHINE, TERMINATION
-from tests.lifecycle.test_deprovisioning import moving
+from tests.lifecycle.test_moved_pods import moving
 from unmoor.lifecycle.effects import Terminate
 from unmoor.model.base import Object
 from unmoor.model.machine import MACHINE_REGISTERED

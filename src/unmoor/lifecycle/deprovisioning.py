@@ -22,7 +22,7 @@ from unmoor.model.disruption import DisruptionSpec
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
-from unmoor.policy import methods
+from unmoor.policy import methods, settling
 from unmoor.policy.command import Command, Proposal
 
 TOLD_MAX = 100
@@ -46,7 +46,7 @@ def _look(view: View, moment: Moment) -> Step[Memory]:
     command, cadence = proposal.command, view.settings.cadence
     told = _told(view, proposal)
     return Step(
-        effects=told if command is None else (_create(view, command), *told),
+        effects=told if command is None else (commit(view, command, moment), *told),
         verdicts=proposal.verdicts,
         wake_at=moment.after(
             cadence.deprovisioning_poll_s if command is None else cadence.deprovisioning_again_s
@@ -64,14 +64,15 @@ def _told(view: View, proposal: Proposal) -> tuple[Publish, ...]:
     return tuple(publish for verdict in loud for publish in say(verdict, repeat_s))
 
 
-def _create(view: View, command: Command) -> Create:
+def commit(view: View, command: Command, moment: Moment) -> Create:
+    """Write a command down, and whose pods must be ready again after it (R3), whatever method."""
     name = name_of(view, command)
     spec = DisruptionSpec(
         method=command.method,
         reason=command.reason,
         summary=command.summary,
         nodes=command.nodes,
-        moved=command.moved,
+        moved=settling.baseline(view, command.nodes, moment),
     )
     body = {
         "apiVersion": DISRUPTIONS.api_version,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from unmoor.model.disruption import DisruptedNode, MovedOwner
+from unmoor.model.disruption import DisruptedNode
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
@@ -65,12 +65,11 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes that go together. ``moved``: whose pods must be ready again afterwards (R3)."""
+    """Nodes that go together."""
 
     method: Method
     reason: str
     nodes: tuple[DisruptedNode, ...]
-    moved: tuple[MovedOwner, ...] = ()
 
     @property
     def action(self) -> str:

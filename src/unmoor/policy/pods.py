@@ -102,6 +102,11 @@ def blocking(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[P
     return tuple(pod for pod in pods if standing_of(pod, moment, patience).may_block)
 
 
+def evicted(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[Pod, ...]:
+    """Return the pods that a drain will ask to go (001:28)."""
+    return tuple(pod for pod in pods if standing_of(pod, moment, patience).is_evicted)
+
+
 def waited_for(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[Pod, ...]:
     """Return the pods that must be gone before a node is drained (001:28)."""
     return tuple(pod for pod in pods if standing_of(pod, moment, patience).is_waited_for)

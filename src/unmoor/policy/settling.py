@@ -15,11 +15,12 @@ from collections.abc import Iterable
 import msgspec
 
 from unmoor.model.base import condition_of
-from unmoor.model.disruption import MovedOwner
+from unmoor.model.disruption import DisruptedNode, MovedOwner
 from unmoor.model.kinds import KINDS
-from unmoor.model.pod import Pod
+from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 from unmoor.model.workload import Job
+from unmoor.policy import pods
 
 
 class Unsettled(msgspec.Struct, frozen=True):
@@ -37,10 +38,12 @@ class Unsettled(msgspec.Struct, frozen=True):
         return f"{name} has {self.ready} of {self.wanted} pods ready{why}"
 
 
-def baseline(view: View, pods: Iterable[Pod]) -> tuple[MovedOwner, ...]:
-    """Note the owners of pods that are about to be evicted, with their ready pods as of now."""
+def baseline(view: View, nodes: Iterable[DisruptedNode], moment: Moment) -> tuple[MovedOwner, ...]:
+    """Note the owners of the pods that will be evicted with these nodes, and their ready pods."""
+    patience = pods.Patience(view.settings.cadence.stuck_terminating_s)
+    on_them = [pod for node in nodes for pod in view.pods_on(node.name)]
     owners: dict[str, MovedOwner] = {}
-    for pod in pods:
+    for pod in pods.evicted(on_them, moment, patience):
         owner = pod.metadata.controller
         if owner is None or owner.uid in owners:
             continue
