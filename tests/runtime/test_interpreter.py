@@ -34,7 +34,7 @@ PROBLEMS: list[tuple[PortError, ProblemKind]] = [
     (refused(400, "BadRequest"), ProblemKind.INVALID),
     (refused(401, "Unauthorized"), ProblemKind.FORBIDDEN),
     (refused(403, "Forbidden"), ProblemKind.FORBIDDEN),
-    (refused(404, "NotFound"), ProblemKind.NOT_FOUND),
+    (refused(404, "NotFound"), ProblemKind.FAILED),
     (refused(408, "Timeout"), ProblemKind.UNKNOWN),
     (refused(409, "Conflict"), ProblemKind.CONFLICT),
     (refused(422, "Invalid"), ProblemKind.INVALID),
@@ -175,6 +175,17 @@ def test_a_look_at_what_is_not_served_does_not_answer_that_it_is_gone(said: Port
     assert answer is not None
     assert not answer.is_missing
     assert bench.held(bench.node) is not None
+
+
+@not_served
+def test_nor_a_list_of_pods_that_nobody_is_on_the_node(said: PortError) -> None:
+    bench = Bench()
+    bench.api.plan("list", said)
+
+    assert bench.problem(Observe(asked=Asked.PODS, subject="a")) is ProblemKind.FAILED
+    answer = bench.store.answer(Asked.PODS, "a")
+    assert answer is not None
+    assert not answer.is_missing
 
 
 @not_served

@@ -60,7 +60,6 @@ _KIND_OF_CODE = {
     400: ProblemKind.INVALID,
     401: ProblemKind.FORBIDDEN,
     403: ProblemKind.FORBIDDEN,
-    404: ProblemKind.NOT_FOUND,
     408: ProblemKind.UNKNOWN,
     409: ProblemKind.CONFLICT,
     422: ProblemKind.INVALID,
@@ -80,9 +79,14 @@ _KIND_OF_CLOUD = {
 }
 
 
-def problem_of(error: PortError) -> Problem:
-    """Translate what a port raised: the one place where theirs becomes ours."""
+def problem_of(error: PortError, ref: Ref | None = None) -> Problem:
+    """Translate what a port raised: the one place where theirs becomes ours.
+
+    Only where the API server says that ``ref`` itself is not there, its 404 is NOT_FOUND.
+    """
     match error:
+        case ApiError() if ref is not None and error.is_absence_of(ref):
+            return Problem(ProblemKind.NOT_FOUND, error.message, error.code)
         case ApiError():
             kind = _KIND_OF_CODE.get(error.code, ProblemKind.FAILED)
             if error.reason in _UNKNOWN_REASONS:
@@ -226,7 +230,7 @@ class Interpreter:
         try:
             await write()
         except PortError as error:
-            problem = _problem_with(error, ref)
+            problem = problem_of(error, ref)
             if problem.kind is ProblemKind.NOT_FOUND:
                 self._store.forget(ref.kind, ref.key, ref.uid)
             elif _may_be_looked_up(problem):
@@ -238,7 +242,7 @@ class Interpreter:
         try:
             self._store.fold(effect.ref.kind, await self._api.create(effect.ref, effect.body))
         except PortError as error:
-            problem = _problem_with(error, effect.ref)
+            problem = problem_of(error, effect.ref)
             if problem.retry_after_s is not None:
                 return problem
             unseen = await self._read(effect.ref)
@@ -256,7 +260,7 @@ class Interpreter:
         try:
             self._store.fold(ref.kind, await self._api.get(ref))
         except PortError as error:
-            problem = _problem_with(error, ref)
+            problem = problem_of(error, ref)
             if problem.kind is ProblemKind.NOT_FOUND:
                 self._store.forget(ref.kind, ref.key, uid)
             return problem
@@ -335,16 +339,6 @@ class Interpreter:
 
     def _answer(self, asked: Asked, subject: str, result: Any, problem: Problem | None) -> None:
         self._store.record(asked, subject, Answer(self._clock.now(), result, problem))
-
-
-def _problem_with(error: PortError, ref: Ref) -> Problem:
-    """As :func:`problem_of`; but of an object, NOT_FOUND means that the server says it is gone."""
-    problem = problem_of(error)
-    if problem.kind is not ProblemKind.NOT_FOUND:
-        return problem
-    if isinstance(error, ApiError) and error.is_absence_of(ref):
-        return problem
-    return msgspec.structs.replace(problem, kind=ProblemKind.FAILED)
 
 
 def _may_be_looked_up(problem: Problem) -> bool:
