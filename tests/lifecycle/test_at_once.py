@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import condition, disruption, instance, machine, node, provisioner
+from tests import builders
+from tests.builders import condition, disruption, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import Row, World
-from tests.lifecycle.rows import DEPROVISIONING, GARBAGE
-from unmoor.lifecycle.effects import Delete, Observe, Terminate
+from tests.lifecycle.rows import DEPROVISIONING, GARBAGE, TERMINATION
+from unmoor.lifecycle.effects import Delete, Evict, Observe, Terminate
 from unmoor.lifecycle.step import EFFECTS_MAX
 from unmoor.model.disruption import Disruption, DisruptionPhase
 from unmoor.model.kinds import NODES
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, MACHINE_LAUNCHED
 from unmoor.model.node import Node
 from unmoor.model.observation import Asked
+from unmoor.model.settings import Settings
 
 MANY = 5_001
 STEPS_MAX = 40
@@ -87,3 +89,20 @@ def test_a_person_may_name_every_node_in_one_command() -> None:
     steps(world, DEPROVISIONING)
 
     assert all(one.is_deleting for one in world.view.all(NODES).values())
+
+
+@pytest.mark.parametrize("deadline_s", [None, 20.0])
+def test_a_node_may_have_as_many_pods_as_a_cluster_has_nodes(deadline_s: float | None) -> None:
+    """A node that stands for another cluster has. ``deadline_s``: all at once past their time."""
+    crowd = [pod(f"p-{number:04}", grace_s=60) for number in range(MANY)]
+    settings = Settings(drain_deadline_s=deadline_s)
+    going = node(deleted_at=builders.NOW, is_cordoned=True)
+    world = World(going, machine(finalizers=()), *crowd, instances=[instance()], settings=settings)
+    for _ in range(STEPS_MAX):
+        step = world.step(TERMINATION, "a")
+        assert len(step.effects) <= EFFECTS_MAX
+        world.wait(1.0)
+
+    assert {effect.ref.name for effect in world.done(Evict)} == {one.name for one in crowd}
+    cut = {effect.ref.name for effect in world.done(Delete) if effect.ref.kind == "Pod"}
+    assert len(cut) == (0 if deadline_s is None else MANY)

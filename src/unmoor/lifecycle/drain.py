@@ -34,6 +34,9 @@ from unmoor.policy.drain import Deadline, Plan
 from unmoor.policy.pods import Patience
 from unmoor.policy.verdict import Method, Reason, Verdict
 
+CUT_MAX = 1_000
+"""So many pods get a shorter grace in one step; the rest in the next."""
+
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for. The default is a person's ``unmoor drain``."""
@@ -294,7 +297,7 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
         return []
     grace_s = policy.shortened_s(left_s)
     cut: list[tuple[AnyEffect, Verdict]] = []
-    for pod in (*plan.late, *plan.forced):
+    for pod in (*plan.late, *plan.forced)[:CUT_MAX]:
         past = "" if pod.is_deleting else "; it is deleted past its disruption budget"
         verdict = Verdict(
             subject=ref_of(pod),

@@ -29,6 +29,8 @@ from unmoor.policy import pods as standing
 from unmoor.policy.drain import Plan, about_budgets, budgets_over, is_exhausted
 from unmoor.policy.verdict import Method, Reason, Verdict
 
+ASKED_MAX = 1_000
+"""So many pods are asked to go in one step; the rest in the next."""
 DOUBLINGS_MAX = 30
 """Keeps the back-off's power of two a small number."""
 
@@ -240,6 +242,9 @@ def ask(view: View, plan: Plan, memory: Memory, moment: Moment) -> Step[Memory]:
         if moment.mono < free_at:
             wakes.append(free_at)
             continue
+        if len(effects) >= ASKED_MAX:
+            wakes.append(moment.mono)
+            break
         asked = known.asked if known is not None and not is_eased else 0
         wait_s = _back_off_s(view, asked)
         effects.append(Evict(ref=ref_of(pod), why=f"attempt {asked + 1}"))
