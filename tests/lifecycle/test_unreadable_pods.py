@@ -19,7 +19,7 @@ from unmoor.model.disruption import DisruptionPhase
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.machine import MACHINE_INITIALIZED
 from unmoor.model.snapshot import Unreadable
-from unmoor.policy.verdict import Reason
+from unmoor.policy.verdict import Method, Reason
 
 KEY = ("shop", "odd-1")
 PROBLEM = 'Expected `int`, got `str` - at `$.spec.priority`, where "high" stands'
@@ -140,8 +140,9 @@ def test_a_node_with_one_is_no_candidate_and_that_is_said() -> None:
     spoil(world)
     step = world.step(DEPROVISIONING, "all")
 
-    assert [one.reason for one in step.verdicts] == [Reason.UNREADABLE_POD]
-    assert "emptiness is blocked: pod shop/odd-1 cannot be read" in step.verdicts[0].message
+    (said,) = [one for one in step.verdicts if one.method is Method.EMPTINESS]
+    assert said.reason is Reason.UNREADABLE_POD
+    assert "emptiness is blocked: pod shop/odd-1 cannot be read" in said.message
     assert world.view.sorted(DISRUPTIONS) == []
 
 
