@@ -41,3 +41,13 @@ def test_who_may_not_touch_the_lease_is_told_what_to_grant() -> None:
         assert "in namespace karpenter" in problem
 
     play(scene, 1)
+
+
+def test_a_path_that_is_not_served_for_a_moment_takes_the_lease_from_nobody() -> None:
+    async def scene(race: Race) -> None:
+        await passes(1.0)
+        race.candidates[0].api.plan("get", refused(404, "NotFound", "404 page not found"))
+        assert await race.watch(60.0) == [[0]] * 240
+        assert len(race.candidates[0].problems) == 1
+
+    play(scene)

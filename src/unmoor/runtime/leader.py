@@ -28,7 +28,6 @@ COUNT_MOST = 2**31 - 1
 RELEASE_LIMIT_S = 1.0
 """A clean stop tries this long to give the lease up; whoever ends the process waits longer."""
 _FORBIDDEN = 403
-_NOT_FOUND = 404
 _CONFLICT = 409
 
 
@@ -129,7 +128,7 @@ class Leader:
         try:
             lease = await self._api.get(self._ref)
         except ApiError as error:
-            if error.code != _NOT_FOUND:
+            if not error.is_absence_of(self._ref):
                 raise
             # Somebody has removed it, and its holder may not have noticed yet.
             if self._has_rival and not self._is_quiet("", self._times.duration_s):
