@@ -1,7 +1,7 @@
 """Pulling the plug of a process right before, or right after, its n-th write from now.
 
-Before: the write never reaches the server. After: it does, and the process never hears of it. From
-then on nothing of the process reaches anybody, whatever it still tries.
+Before: the write never reaches the server. After: it does, and the process never hears of it, nor
+that it was refused. From then on nothing of the process reaches anybody, whatever it still tries.
 
 Must not: end the process itself; ``spring`` tells whoever runs it.
 """
@@ -54,7 +54,7 @@ class Trap:
                 self._pull()
 
     def after(self, call: Call) -> None:
-        """Called when the server has carried it out; writes end in the order of their begin."""
+        """Called when the server has answered; writes end in the order of their begin."""
         self._hold()
         if call.is_write and self.writes == self._at and self._when is When.AFTER:
             self._pull()

@@ -72,7 +72,11 @@ class Witness:
             self._end(who, call)
             sprung.after(call)
 
-        return Gate(api, before=begin, after=end, refused=self._refused)
+        def refused(call: Call) -> None:
+            self._refused(call)
+            sprung.after(call)
+
+        return Gate(api, before=begin, after=end, refused=refused)
 
     def _end(self, who: str, call: Call) -> None:
         if not call.is_write:
