@@ -8,8 +8,10 @@ from tests import builders
 from tests.builders import condition, disruption, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import Row, World
 from tests.lifecycle.rows import DEPROVISIONING, GARBAGE, TERMINATION
-from unmoor.lifecycle.effects import Delete, Evict, Observe, Terminate
+from unmoor.lifecycle import deprovisioning
+from unmoor.lifecycle.effects import Delete, Evict, Observe, Publish, Terminate
 from unmoor.lifecycle.step import EFFECTS_MAX
+from unmoor.model import names
 from unmoor.model.disruption import Disruption, DisruptionPhase
 from unmoor.model.kinds import NODES
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, MACHINE_LAUNCHED
@@ -78,11 +80,11 @@ def test_marks_without_a_command_are_taken_back_in_several_steps(
 
 
 def test_a_person_may_name_every_node_in_one_command() -> None:
-    names = [f"n-{number:04}" for number in range(MANY)]
+    every = [f"n-{number:04}" for number in range(MANY)]
     empty = (*(condition(kind) for kind in LIVING_CONDITIONS), condition(MACHINE_EMPTY))
-    theirs = disruption("all", nodes=tuple(names))
-    world = World(provisioner(ttl_after_empty_s=30), theirs, *(node(name) for name in names))
-    for name in names:
+    theirs = disruption("all", nodes=tuple(every))
+    world = World(provisioner(ttl_after_empty_s=30), theirs, *(node(name) for name in every))
+    for name in every:
         world.put(machine(f"m-{name}", node_name=name, conditions=empty))
     steps(world, DEPROVISIONING)
     world.wait(world.view.settings.cadence.cordon_quiet_s)
@@ -106,3 +108,20 @@ def test_a_node_may_have_as_many_pods_as_a_cluster_has_nodes(deadline_s: float |
     assert {effect.ref.name for effect in world.done(Evict)} == {one.name for one in crowd}
     cut = {effect.ref.name for effect in world.done(Delete) if effect.ref.kind == "Pod"}
     assert len(cut) == (0 if deadline_s is None else MANY)
+
+
+def test_of_many_nodes_each_gets_its_event_sooner_or_later() -> None:
+    every = [f"n-{number:04}" for number in range(350)]
+    empty = (*(condition(kind) for kind in LIVING_CONDITIONS), condition(MACHINE_EMPTY))
+    world = World(provisioner(ttl_after_empty_s=30))
+    for name in every:
+        world.put(node(name, annotations={names.DO_NOT_DISRUPT: "true"}))
+        world.put(machine(f"m-{name}", node_name=name, conditions=empty))
+    for _ in range(4):
+        assert len(world.step(DEPROVISIONING, "all").effects) <= 2 * deprovisioning.TOLD_MAX
+    told = [event.regarding.name for event in world.events("DeprovisioningBlocked")]
+    first = world.step(DEPROVISIONING, "all").effects[0]
+
+    assert sorted(told) == sorted([*every, *(f"m-{name}" for name in every)])
+    assert isinstance(first, Publish)
+    assert first.regarding.name == every[0]

@@ -362,7 +362,7 @@ class RunningCommandForgotten(RowBug):
     ) -> Step[Any]:
         def of_memory(resource: Resource[Any]) -> list[Any]:
             found = view.sorted(resource)
-            if resource.kind != "Disruption" or memory is not None:
+            if resource.kind != "Disruption" or (memory is not None and memory.name):
                 return found
             return [one for one in found if one.phase.is_final]
 

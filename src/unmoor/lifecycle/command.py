@@ -39,10 +39,14 @@ A command of ours names no more, but a person may have written one.
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Droppable: when all nodes of which command were first seen cordoned."""
+    """Droppable: when all nodes of which command were first seen cordoned.
+
+    ``told``: how many of the refusals of a long list have become events so far.
+    """
 
     name: str = ""
     cordoned_at: float = 0.0
+    told: int = 0
 
 
 class Uncordoned(msgspec.Struct, frozen=True):

@@ -38,15 +38,16 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     if commands:
         return join(tidied, running.advance(view, commands[0], memory, moment))
     # What is let go now is not proposed in the same breath: it still bears a mark.
-    return join(tidied, _look(view, moment))
+    return join(tidied, _look(view, memory or Memory(), moment))
 
 
-def _look(view: View, moment: Moment) -> Step[Memory]:
+def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
     proposal = methods.propose(view, moment)
     command, cadence = proposal.command, view.settings.cadence
-    told = _told(view, proposal)
+    told, until = _told(view, proposal, memory.told)
     return Step(
         effects=told if command is None else (commit(view, command, moment), *told),
+        memory=Memory(told=until),
         verdicts=proposal.verdicts,
         wake_at=moment.after(
             cadence.deprovisioning_poll_s if command is None else cadence.deprovisioning_again_s
@@ -58,10 +59,13 @@ def _look(view: View, moment: Moment) -> Step[Memory]:
     )
 
 
-def _told(view: View, proposal: Proposal) -> tuple[Publish, ...]:
+def _told(view: View, proposal: Proposal, since: int) -> tuple[tuple[Publish, ...], int]:
+    """Go on where the last look ended; return how far it is told now, 0 for all of it."""
     repeat_s = view.settings.cadence.event_dedupe_s
-    loud = [verdict for verdict in proposal.verdicts if verdict.event][:TOLD_MAX]
-    return tuple(publish for verdict in loud for publish in say(verdict, repeat_s))
+    loud = [verdict for verdict in proposal.verdicts if verdict.event]
+    until = since + TOLD_MAX
+    events = (publish for verdict in loud[since:until] for publish in say(verdict, repeat_s))
+    return tuple(events), until if until < len(loud) else 0
 
 
 def commit(view: View, command: Command, moment: Moment) -> Create:
