@@ -23,16 +23,10 @@ from unmoor.cloud.catalogue import ec2_types
 from unmoor.kube import config
 from unmoor.kube.client import KubeApi
 from unmoor.runtime.clock import SystemClock
-from unmoor.sim.actors.actor import Actor, Stage
-from unmoor.sim.actors.budgets import Budgets
-from unmoor.sim.actors.daemonsets import DaemonSets
-from unmoor.sim.actors.deployments import Deployments, ReplicaSets
+from unmoor.sim.actors.actor import Stage
+from unmoor.sim.actors.cast import controllers
 from unmoor.sim.actors.garbage import GarbageCollector
-from unmoor.sim.actors.jobs import Jobs
 from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays
-from unmoor.sim.actors.nodelife import NodeLife
-from unmoor.sim.actors.scheduler import Scheduler
-from unmoor.sim.actors.statefulsets import StatefulSets
 from unmoor.sim.apiserver import FAITHFUL, Server
 from unmoor.sim.direct import DirectApi
 from unmoor.sim.http import HttpFace
@@ -198,19 +192,6 @@ def _without(value: Any, names: tuple[str, ...]) -> Any:
 # ------------------------------------------------------------------------------------- the clusters
 
 
-def _cast(stage: Stage) -> list[Actor]:
-    return [
-        NodeLife(stage),
-        Scheduler(stage),
-        Deployments(stage),
-        ReplicaSets(stage),
-        StatefulSets(stage),
-        DaemonSets(stage),
-        Jobs(stage),
-        Budgets(stage),
-    ]
-
-
 def _kubelets(stage: Stage) -> HollowKubelets:
     return HollowKubelets(stage, {shape.name: shape for shape in ec2_types()}, QUICK)
 
@@ -238,7 +219,7 @@ async def embedded(directory: Path, namespace: str) -> AsyncIterator[Kubectl]:
         kubeconfig.parent.mkdir()
         kubeconfig.write_text(json.dumps(face.kubeconfig()))
         kubectl = Kubectl(controlplane.binaries_or_skip() / "kubectl", kubeconfig, namespace)
-        cast = [_kubelets(stage), *_cast(stage)]
+        cast = [_kubelets(stage), *controllers(stage, server.resources)]
         async with _played(stage.run(cast), GarbageCollector(api, clock).run()):
             made = await kubectl.quietly("create", "namespace", namespace)
             assert made.code == 0, made

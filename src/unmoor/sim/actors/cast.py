@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from unmoor.model.kinds import Resource
-from unmoor.sim.actors.actor import Actor
+from unmoor.sim.actors.actor import Actor, Stage
 from unmoor.sim.actors.budgets import Budgets
 from unmoor.sim.actors.daemonsets import DaemonSets
 from unmoor.sim.actors.deployments import Deployments, ReplicaSets
@@ -29,10 +29,14 @@ def everybody(
     machines: Machines, kubelets: HollowKubelets, resources: Callable[[], Iterable[Resource[Any]]]
 ) -> tuple[Actor, ...]:
     """Return the whole cast; ``resources`` says which kinds the server serves."""
-    stage = machines.stage
+    return (machines, kubelets, *controllers(machines.stage, resources))
+
+
+def controllers(
+    stage: Stage, resources: Callable[[], Iterable[Resource[Any]]]
+) -> tuple[Actor, ...]:
+    """Return what a control plane has beside its API server."""
     return (
-        machines,
-        kubelets,
         NodeLife(stage),
         Scheduler(stage),
         Deployments(stage),
