@@ -221,8 +221,8 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
         case Marking(nodes):
             return Step(effects=tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Confirming(since, asking):
-            said: Step[Memory] = Step(verdicts=(_running(command, "its nodes are cordoned"),))
-            return join(join(said, asking), Step(memory=Memory(command.name, since)))
+            verdict = _running(command, "its nodes are cordoned")
+            return join(Step(memory=Memory(command.name, since), verdicts=(verdict,)), asking)
         case LettingGo(nodes):
             return Step(effects=tuple(_let_go(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Deciding() | Emptied() | Gone() | Ended():
