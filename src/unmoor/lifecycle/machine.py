@@ -9,7 +9,7 @@ Must not: act on a machine that is not ours.
 
 from __future__ import annotations
 
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 import msgspec
 
@@ -185,21 +185,14 @@ def _advance(view: View, phase: Phase, memory: Memory | None, moment: Moment) ->
         case Registering(machine):
             step = registration.register(view, machine, moment)
             return join(step, Step(wake_at=liveness_at(view, machine, moment)))
-        case Initializing(machine) | Living(machine):
-            return join(registration.reassert(view, machine), _up(view, phase, moment))
+        case Initializing(machine):
+            initial = registration.initialize(view, machine, moment)
+            return join(registration.reassert(view, machine), initial)
+        case Living(machine):
+            again = registration.reinitialize(view, machine)
+            return join(registration.reassert(view, machine), again)
         case _:
             return machine_end.advance(view, phase, moment)
-
-
-def _up(view: View, phase: Initializing | Living, moment: Moment) -> Step[Memory]:
-    """What a machine with a node does."""
-    match phase:
-        case Initializing(machine):
-            return registration.initialize(view, machine, moment)
-        case Living(machine):
-            return registration.reinitialize(view, machine)
-        case never:
-            assert_never(never)
 
 
 def _not_ours(view: View, machine: Machine) -> Step[Memory]:
