@@ -93,6 +93,12 @@ class Progress(msgspec.Struct, frozen=True):
     is_over: bool = False
     how: str = ""
 
+    @property
+    def memory(self) -> Memory:
+        """What is known of the drain now: none of its steps forgets."""
+        assert self.step.memory is not None
+        return self.step.memory
+
 
 def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Moment) -> Phase:
     """Read the phase off the world."""
@@ -156,16 +162,12 @@ def advance(
     deadline = order.deadline.held_to(least_s, known.begun_at, moment)
     order = msgspec.structs.replace(order, deadline=deadline)
     progress = _look(view, node, order, known, moment)
-    step = progress.step
-    effects, told = telling.once(step.effects, known.told, moment)
-    spoken = msgspec.structs.replace(step.memory or known, told=told)
+    effects, told = telling.once(progress.step.effects, known.told, moment)
+    spoken = msgspec.structs.replace(progress.memory, told=told)
+    step = msgspec.structs.replace(progress.step, effects=effects, memory=spoken)
     left_s = deadline.left_s(moment.wall)
-    return Progress(
-        msgspec.structs.replace(step, effects=effects, memory=spoken),
-        is_drained=progress.is_drained,
-        is_over=left_s is not None and left_s <= 0,
-        how=progress.how,
-    )
+    is_over = left_s is not None and left_s <= 0
+    return msgspec.structs.replace(progress, step=step, is_over=is_over)
 
 
 def confirmed(
@@ -175,10 +177,9 @@ def confirmed(
 
     If somebody is there after all, the next look at the view finds them.
     """
-    memory = progress.step.memory
-    if not progress.is_drained or memory is None:
+    if not progress.is_drained:
         return progress
-    asking = _roll_call(view, node, method, memory, moment)
+    asking = _roll_call(view, node, method, progress.memory, moment)
     if asking is None:
         return progress
     # That it is drained is not said before it is so.
@@ -220,14 +221,14 @@ def _look(view: View, node: Node, order: Order, memory: Memory, moment: Moment) 
             assert_never(never)
 
 
-def _progress(step: Step[Memory], known: eviction.Known, *, is_drained: bool = False) -> Progress:
+def _progress(step: Step[Memory], known: eviction.Known) -> Progress:
     whole = Step(
         effects=(*known.effects, *step.effects),
         memory=step.memory if step.memory is not None else known.memory,
         verdicts=(*known.verdicts, *step.verdicts),
         wake_at=step.wake_at,
     )
-    return Progress(whole, is_drained)
+    return Progress(whole)
 
 
 def _waiting_for_load_balancers(
@@ -318,8 +319,8 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
 
 def _drained(verdict: Verdict, known: eviction.Known) -> Progress:
     step: Step[Memory] = Step(effects=say(verdict), verdicts=(verdict,))
-    progress = _progress(step, known, is_drained=True)
-    return msgspec.structs.replace(progress, how=verdict.message)
+    progress = _progress(step, known)
+    return msgspec.structs.replace(progress, is_drained=True, how=verdict.message)
 
 
 def by_person(

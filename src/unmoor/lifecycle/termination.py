@@ -20,7 +20,7 @@ import msgspec
 
 from unmoor.lifecycle import detach, drain, telling, whereabouts
 from unmoor.lifecycle.effects import Delete, Fact, Observe, Patch, Terminate, remove_finalizer, say
-from unmoor.lifecycle.eviction import Memory
+from unmoor.lifecycle.eviction import Memory, remembered
 from unmoor.lifecycle.step import Step, join
 from unmoor.model import names
 from unmoor.model.kinds import ref_of
@@ -127,8 +127,8 @@ def _when_drained(view: View, node: Node, progress: drain.Progress, moment: Mome
 
 
 def _detaching_since(progress: drain.Progress, moment: Moment) -> float:
-    known = progress.step.memory or Memory()
-    return moment.mono if known.detaching_at is None else known.detaching_at
+    since = progress.memory.detaching_at
+    return moment.mono if since is None else since
 
 
 def order_of(view: View, node: Node) -> drain.Order:
@@ -183,7 +183,7 @@ def _awaiting(view: View, node: Node, step: Step[Memory], moment: Moment) -> Ste
 
 def _saying(node: Node, verdict: Verdict, memory: Memory | None, moment: Moment) -> Step[Memory]:
     """Say it, as an event not at each look."""
-    known = memory or Memory(node=node.uid)
+    known = remembered(node, memory, moment)
     said, told = telling.once(say(verdict), known.told, moment)
     spoken = msgspec.structs.replace(known, told=told)
     return Step(effects=said, memory=spoken, verdicts=(verdict,))
@@ -221,7 +221,6 @@ def _look(view: View, node: Node, moment: Moment) -> Step[Memory]:
 
 def _detaching(view: View, phase: Detaching, moment: Moment) -> Step[Memory]:
     node, volumes = phase.node, phase.volumes
-    known = phase.progress.step.memory or Memory()
     since = _detaching_since(phase.progress, moment)
     verdict = Verdict(
         subject=ref_of(node),
@@ -235,7 +234,7 @@ def _detaching(view: View, phase: Detaching, moment: Moment) -> Step[Memory]:
         evidence={"volumes": len(volumes), "left_s": round(phase.until - moment.mono)},
     )
     waiting: Step[Memory] = Step(
-        memory=msgspec.structs.replace(known, detaching_at=since),
+        memory=msgspec.structs.replace(phase.progress.memory, detaching_at=since),
         verdicts=(verdict,),
         wake_at=earliest(moment.after(view.settings.cadence.drain_poll_s), phase.until),
     )
@@ -248,7 +247,7 @@ def _end(view: View, node: Node, progress: drain.Progress, moment: Moment) -> St
     due = whereabouts.told_again_at(view, node.provider_id)
     if due is not None and moment.mono < due:
         refused = whereabouts.refused(view, ref_of(node), Method.TERMINATION, node.provider_id)
-        said = _saying(node, refused, progress.step.memory, moment)
+        said = _saying(node, refused, progress.memory, moment)
         return join(join(machines, said), Step(wake_at=due))
     machine = view.machine_of(node)
     terminate = Terminate(
