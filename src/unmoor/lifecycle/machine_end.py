@@ -151,16 +151,13 @@ def _share(view: View, phase: Sharing) -> Step[Any]:
     handed = tuple(
         _hand_over(node, machine, heirs)
         for node in view.nodes_of(phase.provider_id)
-        if _is_owned_by(node, machine) and bears_our_name(node.metadata.annotations, view.identity)
+        if node.metadata.is_owned_by(machine.uid)
+        and bears_our_name(node.metadata.annotations, view.identity)
     )
     if handed:
         return Step(effects=handed, verdicts=(verdict,))
     release = _release(machine, f"machine {named} stands for its instance")
     return Step(effects=(release, *say(verdict)), verdicts=(verdict,))
-
-
-def _is_owned_by(node: Node, machine: Machine) -> bool:
-    return any(one.uid == machine.uid for one in node.metadata.owner_references)
 
 
 def _hand_over(node: Node, machine: Machine, heirs: tuple[Machine, ...]) -> Patch:

@@ -62,8 +62,7 @@ def register(view: View, machine: Machine, moment: Moment) -> Step[Any]:
         return Step()  # nothing is added to a node that goes; its machine goes with it
     if not is_claimed(found):
         return Step(effects=(claim(machine, found),))
-    is_owned = any(one.uid == machine.uid for one in found.metadata.owner_references)
-    if not is_owned and is_ours(view, found):
+    if not found.metadata.is_owned_by(machine.uid) and is_ours(view, found):
         # Another machine was first. Both own it, so that neither takes it along.
         why = f"machine {machine.name} stands for it as well"
         return Step(effects=(own(found, _owners(machine, found), why=why),))

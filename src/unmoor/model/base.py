@@ -76,6 +76,10 @@ class ObjectMeta(Struct):
         """The one owner that manages this object, or None."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
+    def is_owned_by(self, uid: str) -> bool:
+        """True when the object with this uid is one of the owners."""
+        return any(owner.uid == uid for owner in self.owner_references)
+
 
 class ConditionState(Struct):
     """What a condition says, without since when: so those of nearly all pods are the same."""
