@@ -300,17 +300,14 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
     cut: list[tuple[AnyEffect, Verdict]] = []
     for pod in (*plan.late, *plan.forced)[:CUT_MAX]:
         past = "" if pod.is_deleting else "; it is deleted past its disruption budget"
-        verdict = Verdict(
-            subject=ref_of(pod),
-            method=order.method,
-            reason=Reason.CUT_OFF,
-            message=(
-                f"pod {pod.namespace}/{pod.name} gets {grace_s} s of its {pod.grace_s} s of "
-                f"grace: the drain of its node ends at {order.deadline.at:%H:%M:%S} UTC{past}"
-            ),
-            evidence={"grace_s": grace_s, "asked_s": pod.grace_s},
-            event="FailedDraining",
-            is_warning=True,
+        verdict = report.hindrance(
+            pod,
+            order.method,
+            Reason.CUT_OFF,
+            f"pod {pod.namespace}/{pod.name} gets {grace_s} s of its {pod.grace_s} s of "
+            f"grace: the drain of its node ends at {order.deadline.at:%H:%M:%S} UTC{past}",
+            grace_s=grace_s,
+            asked_s=pod.grace_s,
         )
         why = f"the deadline leaves {grace_s} s of {pod.grace_s} s"
         cut.append((Delete(ref=ref_of(pod), grace_s=grace_s, why=why), verdict))

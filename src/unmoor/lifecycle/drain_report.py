@@ -5,7 +5,7 @@ Must not: decide anything.
 
 from __future__ import annotations
 
-from unmoor.model.base import Key
+from unmoor.model.base import Key, Object
 from unmoor.model.kinds import ref_of
 from unmoor.model.node import Node
 from unmoor.policy.drain import Deadline, Plan
@@ -18,24 +18,35 @@ TOLD_PODS_MAX = 5
 """So many held pods get an event each in one step."""
 
 
+def hindrance(
+    subject: Object, method: Method, reason: Reason, message: str, **evidence: str | float
+) -> Verdict:
+    """Say what a drain waits for, or has to do without: a warning for a person."""
+    return Verdict(
+        subject=ref_of(subject),
+        method=method,
+        reason=reason,
+        message=message,
+        evidence={**evidence},
+        event="FailedDraining",
+        is_warning=True,
+    )
+
+
 def left(node: Node, method: Method, plan: Plan) -> list[Verdict]:
     """Everything that is waited for is reported (spec 5.1 step 3)."""
     count = len(plan.waiting)
     if not count:
         return []
     named = _named(tuple("/".join(pod.key) for pod in plan.waiting))
-    verdict = Verdict(
-        subject=ref_of(node),
-        method=method,
-        reason=Reason.PODS_LEFT,
-        message=f"{_pods(count)} still to go: {named}",
-        evidence={
-            "pods": count,
-            "terminating": sum(pod.is_deleting for pod in plan.waiting),
-            "asked_now": len(plan.turn),
-        },
-        event="FailedDraining",
-        is_warning=True,
+    verdict = hindrance(
+        node,
+        method,
+        Reason.PODS_LEFT,
+        f"{_pods(count)} still to go: {named}",
+        pods=count,
+        terminating=sum(pod.is_deleting for pod in plan.waiting),
+        asked_now=len(plan.turn),
     )
     return [verdict]
 
@@ -43,14 +54,12 @@ def left(node: Node, method: Method, plan: Plan) -> list[Verdict]:
 def unreadable(node: Node, method: Method, pods: tuple[tuple[Key, str], ...]) -> list[Verdict]:
     """Name the pods (key, problem) that nobody can make out, and what to do about them."""
     return [
-        Verdict(
-            subject=ref_of(node),
-            method=method,
-            reason=Reason.UNREADABLE_POD,
-            message=about_unreadable(key, problem),
-            evidence={"pod": "/".join(key)},
-            event="FailedDraining",
-            is_warning=True,
+        hindrance(
+            node,
+            method,
+            Reason.UNREADABLE_POD,
+            about_unreadable(key, problem),
+            pod="/".join(key),
         )
         for key, problem in pods[:TOLD_PODS_MAX]
     ]
@@ -59,18 +68,14 @@ def unreadable(node: Node, method: Method, pods: tuple[tuple[Key, str], ...]) ->
 def stuck(node: Node, method: Method, plan: Plan) -> list[Verdict]:
     """Name the pods that are not waited for any longer (T078)."""
     return [
-        Verdict(
-            subject=ref_of(node),
-            method=method,
-            reason=Reason.STUCK_POD,
-            message=(
-                f"pod {pod.namespace}/{pod.name} should have been gone at {pod.gone_by:%H:%M:%S} "
-                "UTC and is not waited for any longer: look at its finalizers, and whether the "
-                "node still answers"
-            ),
-            evidence={"pod": f"{pod.namespace}/{pod.name}"},
-            event="FailedDraining",
-            is_warning=True,
+        hindrance(
+            node,
+            method,
+            Reason.STUCK_POD,
+            f"pod {pod.namespace}/{pod.name} should have been gone at {pod.gone_by:%H:%M:%S} UTC "
+            "and is not waited for any longer: look at its finalizers, and whether the node still "
+            "answers",
+            pod=f"{pod.namespace}/{pod.name}",
         )
         for pod in plan.stuck[:TOLD_PODS_MAX]
     ]
@@ -90,17 +95,13 @@ def ended(node: Node, method: Method, left: tuple[str, ...], passed: tuple[str, 
             message=f"node {node.name} is drained{but}",
             is_refusal=False,
         )
-    return Verdict(
-        subject=ref_of(node),
-        method=method,
-        reason=Reason.CUT_OFF,
-        message=(
-            f"the drain of node {node.name} was cut off at its deadline: "
-            f"{_pods(len(left))} still there: {_named(left)}"
-        ),
-        evidence={"pods": len(left)},
-        event="FailedDraining",
-        is_warning=True,
+    return hindrance(
+        node,
+        method,
+        Reason.CUT_OFF,
+        f"the drain of node {node.name} was cut off at its deadline: "
+        f"{_pods(len(left))} still there: {_named(left)}",
+        pods=len(left),
     )
 
 
@@ -117,13 +118,5 @@ def deadline_problem(node: Node, method: Method, deadline: Deadline) -> list[Ver
     """Say what is wrong with a deadline that could not be read."""
     if not deadline.problem:
         return []
-    return [
-        Verdict(
-            subject=ref_of(node),
-            method=method,
-            reason=Reason.INVALID,
-            message=f"node {node.name}: {deadline.problem}; it is ignored",
-            event="FailedDraining",
-            is_warning=True,
-        )
-    ]
+    message = f"node {node.name}: {deadline.problem}; it is ignored"
+    return [hindrance(node, method, Reason.INVALID, message)]

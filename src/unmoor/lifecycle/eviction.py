@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import msgspec
 
+from unmoor.lifecycle.drain_report import hindrance
 from unmoor.lifecycle.effects import AnyEffect, Evict, Publish, say
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
@@ -202,18 +203,15 @@ def _returning(
         owner = pod.metadata.controller
         named = f"{owner.kind} {pod.namespace}/{owner.name}" if owner else pod.name
         rounds = _round_of(memory, pod)
-        verdict = Verdict(
-            subject=ref_of(node),
-            method=method,
-            reason=Reason.RETURNING_PODS,
-            message=(
-                f"pods of {named} came back to this node {rounds} times although it is cordoned: "
-                "they are not waited for once they are evicted again; remove the toleration of "
-                "node.kubernetes.io/unschedulable, or run it as a DaemonSet"
-            ),
-            evidence={"owner": named, "rounds": rounds},
-            event="FailedDraining",
-            is_warning=True,
+        verdict = hindrance(
+            node,
+            method,
+            Reason.RETURNING_PODS,
+            f"pods of {named} came back to this node {rounds} times although it is cordoned: "
+            "they are not waited for once they are evicted again; remove the toleration of "
+            "node.kubernetes.io/unschedulable, or run it as a DaemonSet",
+            owner=named,
+            rounds=rounds,
         )
         if verdict not in verdicts:
             verdicts.append(verdict)
@@ -370,17 +368,13 @@ def _held(view: View, node: Node, pod: Pod, answer: Answer[bool], method: Method
             f"the eviction of pod {pod.namespace}/{pod.name} was refused "
             f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
         )
-    return Verdict(
-        subject=ref_of(node),
-        method=method,
-        reason=reason,
-        message=message,
-        evidence={
-            "pod": f"{pod.namespace}/{pod.name}",
-            "budgets": ", ".join(f"{one.namespace}/{one.name}" for one in budgets),
-            "code": answer.problem.code,
-        },
-        event="FailedDraining",
-        is_warning=True,
-        also_on=(ref_of(pod),),
+    verdict = hindrance(
+        node,
+        method,
+        reason,
+        message,
+        pod=f"{pod.namespace}/{pod.name}",
+        budgets=", ".join(f"{one.namespace}/{one.name}" for one in budgets),
+        code=answer.problem.code,
     )
+    return msgspec.structs.replace(verdict, also_on=(ref_of(pod),))
