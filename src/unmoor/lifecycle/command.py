@@ -19,7 +19,17 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from unmoor.lifecycle import roll_call
-from unmoor.lifecycle.effects import AnyEffect, Fact, Patch, Publish, cordon, retire, say, uncordon
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Fact,
+    Patch,
+    Publish,
+    cordon,
+    patch_as_seen,
+    retire,
+    say,
+    uncordon,
+)
 from unmoor.lifecycle.step import Step, join
 from unmoor.model.base import Ref
 from unmoor.model.disruption import UNCORDONED, DisruptedNode, Disruption, DisruptionPhase
@@ -296,13 +306,8 @@ def _write(
         status["message"] = message
     if left_out:
         status["leftOut"] = left_out
-    return Patch(
-        ref=ref_of(command),
-        body={"status": msgspec.to_builtins(status)},
-        resource_version=command.metadata.resource_version,
-        subresource="status",
-        why=message or f"phase {phase}",
-    )
+    body = {"status": msgspec.to_builtins(status)}
+    return patch_as_seen(command, body, subresource="status", why=message or f"phase {phase}")
 
 
 def _mark(node: Node, command: Disruption) -> Patch:

@@ -151,9 +151,7 @@ def cordon(
     body: dict[str, Any] = {"spec": {"unschedulable": True}}
     if metadata:
         body["metadata"] = metadata
-    return Patch(
-        ref=ref_of(node), body=body, resource_version=node.metadata.resource_version, why=why
-    )
+    return patch_as_seen(node, body, why=why)
 
 
 def uncordon(node: Node, *, was_taken_back: bool = False, why: str = "") -> Patch:
@@ -168,9 +166,7 @@ def uncordon(node: Node, *, was_taken_back: bool = False, why: str = "") -> Patc
         annotations[names.CORDONED] = None
     if node.is_cordoned_by_us and not was_taken_back:
         body["spec"] = {"unschedulable": None}
-    return Patch(
-        ref=ref_of(node), body=body, resource_version=node.metadata.resource_version, why=why
-    )
+    return patch_as_seen(node, body, why=why)
 
 
 def adopt(node: Node, cluster: str, *, why: str = "") -> Patch:
@@ -178,12 +174,7 @@ def adopt(node: Node, cluster: str, *, why: str = "") -> Patch:
     held = node.metadata.finalizers
     ours = () if names.TERMINATION_FINALIZER in held else (names.TERMINATION_FINALIZER,)
     metadata = {"annotations": {names.MANAGED_BY: cluster}, "finalizers": [*held, *ours]}
-    return Patch(
-        ref=ref_of(node),
-        body={"metadata": metadata},
-        resource_version=node.metadata.resource_version,
-        why=why,
-    )
+    return patch_as_seen(node, {"metadata": metadata}, why=why)
 
 
 def retire(node: Node, cluster: str, *, why: str = "", facts: tuple[Fact, ...] = ()) -> AnyEffect:
@@ -194,6 +185,25 @@ def retire(node: Node, cluster: str, *, why: str = "", facts: tuple[Fact, ...] =
     if names.TERMINATION_FINALIZER not in node.metadata.finalizers:
         return adopt(node, cluster, why=why)
     return delete_as_seen(node, why=why, facts=facts)
+
+
+def patch_as_seen(
+    obj: Object,
+    body: dict[str, Any],
+    *,
+    subresource: str = "",
+    why: str = "",
+    facts: tuple[Fact, ...] = (),
+) -> Patch:
+    """Merge ``body`` into an object, unless it has changed since this version of it."""
+    return Patch(
+        ref=ref_of(obj),
+        body=body,
+        resource_version=obj.metadata.resource_version,
+        subresource=subresource,
+        why=why,
+        facts=facts,
+    )
 
 
 def delete_as_seen(obj: Object, *, why: str = "", facts: tuple[Fact, ...] = ()) -> Delete:
@@ -216,22 +226,14 @@ def describe(
 ) -> Patch:
     """Set labels and annotations that may have got another value since this version of it."""
     given = {"labels": labels, "annotations": annotations}
-    return Patch(
-        ref=ref_of(obj),
-        body={"metadata": {field: values for field, values in given.items() if values}},
-        resource_version=obj.metadata.resource_version,
-        why=why,
-    )
+    metadata = {field: values for field, values in given.items() if values}
+    return patch_as_seen(obj, {"metadata": metadata}, why=why)
 
 
 def set_taints(node: Node, taints: tuple[Taint, ...], *, why: str = "") -> Patch:
     """Replace a node's taints as they were in this version of it."""
-    return Patch(
-        ref=ref_of(node),
-        body={"spec": {"taints": [msgspec.to_builtins(taint) for taint in taints]}},
-        resource_version=node.metadata.resource_version,
-        why=why,
-    )
+    body = {"spec": {"taints": [msgspec.to_builtins(taint) for taint in taints]}}
+    return patch_as_seen(node, body, why=why)
 
 
 def add_finalizer(obj: Object, finalizer: str, *, why: str = "") -> Patch:
@@ -245,12 +247,7 @@ def remove_finalizer(obj: Object, finalizer: str, *, why: str = "") -> Patch:
 
 
 def _set_finalizers(obj: Object, finalizers: tuple[str, ...], why: str) -> Patch:
-    return Patch(
-        ref=ref_of(obj),
-        body={"metadata": {"finalizers": list(finalizers)}},
-        resource_version=obj.metadata.resource_version,
-        why=why,
-    )
+    return patch_as_seen(obj, {"metadata": {"finalizers": list(finalizers)}}, why=why)
 
 
 def owner(obj: Object, *, controller: bool = False) -> OwnerReference:
@@ -268,27 +265,16 @@ def owner(obj: Object, *, controller: bool = False) -> OwnerReference:
 
 def own(obj: Object, owners: tuple[OwnerReference, ...], *, why: str = "") -> Patch:
     """Replace an object's owner references as they were in this version of it."""
-    return Patch(
-        ref=ref_of(obj),
-        body={"metadata": {"ownerReferences": [msgspec.to_builtins(o) for o in owners]}},
-        resource_version=obj.metadata.resource_version,
-        why=why,
-    )
+    body = {"metadata": {"ownerReferences": [msgspec.to_builtins(o) for o in owners]}}
+    return patch_as_seen(obj, body, why=why)
 
 
 def set_conditions(
     obj: Object, conditions: tuple[Condition, ...], status: dict[str, Any] | None = None
 ) -> Patch:
     """Replace the conditions, and merge further ``status`` fields, through the subresource."""
-    return Patch(
-        ref=ref_of(obj),
-        body={
-            "status": {**(status or {}), "conditions": [msgspec.to_builtins(c) for c in conditions]}
-        },
-        resource_version=obj.metadata.resource_version,
-        subresource="status",
-        why="conditions",
-    )
+    written = {**(status or {}), "conditions": [msgspec.to_builtins(c) for c in conditions]}
+    return patch_as_seen(obj, {"status": written}, subresource="status", why="conditions")
 
 
 def with_condition(

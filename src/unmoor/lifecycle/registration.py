@@ -15,11 +15,10 @@ from typing import Any
 import msgspec
 
 from unmoor.lifecycle import conditions
-from unmoor.lifecycle.effects import Fact, Patch, label, own, owner
+from unmoor.lifecycle.effects import Fact, Patch, label, own, owner, patch_as_seen
 from unmoor.lifecycle.step import Step
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Condition, OwnerReference
-from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_INITIALIZED, MACHINE_REGISTERED, Machine
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
@@ -106,13 +105,8 @@ def claim(machine: Machine, node: Node) -> Patch:
         managed_by = machine.metadata.annotations.get(names.MANAGED_BY, "")
         metadata["annotations"] = {names.MANAGED_BY: managed_by}
     counted = () if machine.linked_to else (_created(machine),)
-    return Patch(
-        ref=ref_of(node),
-        body=body,
-        resource_version=node.metadata.resource_version,
-        why=f"it is the node of machine {machine.name}",
-        facts=counted,
-    )
+    why = f"it is the node of machine {machine.name}"
+    return patch_as_seen(node, body, why=why, facts=counted)
 
 
 def _created(machine: Machine) -> Fact:
