@@ -237,11 +237,12 @@ class View:
         Nobody knows what kind of pod one is. Whoever was readable there before is in ``pods_on``.
         """
         pods = self._objects["Pod"]
-        return tuple(
+        on_it = (
             (key, one.problem)
-            for key, one in sorted(self._broken["Pod"].items())
+            for key, one in self._broken["Pod"].items()
             if one.node == node_name and (key not in pods or pods[key].node_name != node_name)
         )
+        return tuple(sorted(on_it))
 
     def changed_since(self, version: int) -> frozenset[Ref] | None:
         """What changed after ``version``; None when anything may have.
