@@ -10,10 +10,8 @@ from tests.contract import rules
 from tests.contract.faces import Place
 from tests.contract.rules import Case
 from unmoor.model import crds, node_template, provisioner
-from unmoor.model.base import JSON, Object
+from unmoor.model.base import JSON
 from unmoor.model.kinds import NODE_TEMPLATES, PROVISIONERS, Resource
-from unmoor.model.node_template import AWSNodeTemplate
-from unmoor.model.provisioner import Provisioner
 from unmoor.model.validation import FieldError
 from unmoor.runtime.ports import ApiError
 
@@ -25,7 +23,6 @@ class Ruled(msgspec.Struct, frozen=True):
     least: JSON
     right: list[Case]
     wrong: list[Case]
-    kind: type[Object]
     validate: Callable[[Any], tuple[FieldError, ...]]
     definition: JSON
 
@@ -36,7 +33,7 @@ class Ruled(msgspec.Struct, frozen=True):
     def judged(self, parts: JSON) -> tuple[FieldError, ...]:
         """What our own code has against it."""
         body = {"metadata": {"name": "a"}, "spec": self.spec(parts)}
-        return self.validate(msgspec.convert(body, self.kind))
+        return self.validate(msgspec.convert(body, self.resource.type))
 
 
 RULED = [
@@ -45,7 +42,6 @@ RULED = [
         rules.PROVISIONER,
         rules.RIGHT_PROVISIONERS,
         rules.WRONG_PROVISIONERS,
-        Provisioner,
         provisioner.validate,
         crds.provisioner(),
     ),
@@ -54,7 +50,6 @@ RULED = [
         rules.TEMPLATE,
         rules.RIGHT_TEMPLATES,
         rules.WRONG_TEMPLATES,
-        AWSNodeTemplate,
         node_template.validate,
         crds.aws_node_template(),
     ),
