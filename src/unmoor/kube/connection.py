@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
-ERROR_BODY_LIMIT_BYTES = 2**20
-"""What is read of an answer that says no."""
+BEGINNING_BYTES = 2**20
+"""What is read of an answer that should be short."""
 KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_PROBES = 30, 10, 3
 """A watch may be silent for minutes; the kernel notices within one when the other side is gone."""
 
@@ -59,11 +59,11 @@ async def whole(response: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
 
 
 async def beginning(response: aiohttp.ClientResponse) -> bytes:
-    """The body as far as an error text can use it."""
+    """The body, or so much of a long one that it shows: this is not what was to come."""
     body = b""
     async for piece in response.content.iter_any():
         body += piece
-        if len(body) > ERROR_BODY_LIMIT_BYTES:
+        if len(body) > BEGINNING_BYTES:
             break
     return body
 

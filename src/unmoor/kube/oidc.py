@@ -22,6 +22,7 @@ import structlog
 
 from unmoor.kube import token_store
 from unmoor.kube.auth import AuthError, Oidc, is_token
+from unmoor.kube.connection import beginning
 from unmoor.kube.refusal import ConfigError
 from unmoor.kube.renewal import Grant, Proof
 from unmoor.kube.rotating import Rotating
@@ -30,7 +31,6 @@ from unmoor.kube.tls import is_authority, trusting
 from unmoor.runtime.ports import Clock
 
 TIMEOUT_S = 30.0
-ANSWER_LIMIT_BYTES = 2**20
 _AGAIN = "log in again with the tool that wrote the tokens"
 
 _log = structlog.get_logger()
@@ -163,7 +163,7 @@ class Issuer:
     async def _metadata(self, session: aiohttp.ClientSession) -> _Metadata:
         url = self._auth.issuer.rstrip("/") + "/.well-known/openid-configuration"
         async with session.get(url, allow_redirects=False, **self._way({})) as response:
-            body = await _body(response)
+            body = await beginning(response)
             if response.status != 200:  # noqa: PLR2004
                 raise self._failure(f"{url} answers {response.status}", "check idp-issuer-url")
         try:
@@ -182,7 +182,7 @@ class Issuer:
         way = self._way(self._login(form, about))
         url = about.token_endpoint
         async with session.post(url, data=form, allow_redirects=False, **way) as response:
-            body = await _body(response)
+            body = await beginning(response)
             if response.status != 200:  # noqa: PLR2004
                 raise self._failure(f"{url} answers {response.status}{_why(body)}", _AGAIN)
         try:
@@ -207,15 +207,6 @@ class Issuer:
 
     def _failure(self, problem: str, remedy: str) -> AuthError:
         return AuthError(f"{self._auth.origin}: auth-provider: {problem}; {remedy}")
-
-
-async def _body(response: aiohttp.ClientResponse) -> bytes:
-    body = b""
-    async for chunk in response.content.iter_any():
-        body += chunk
-        if len(body) > ANSWER_LIMIT_BYTES:
-            break
-    return body
 
 
 def _grant(token: Secret) -> Grant | None:
