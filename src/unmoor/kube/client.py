@@ -197,8 +197,9 @@ class KubeApi:
         self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
     ) -> JSON:
         """POST a new object, or to a subresource of an existing one."""
-        where = path(ref, subresource) if subresource else ""
-        if not subresource:
+        if subresource:
+            where = path(ref, subresource)
+        else:
             where = collection(KINDS[ref.kind], ref.namespace)
             name = body.get("metadata", {}).get("name", "")  # the server may be left to make one
             ref = msgspec.structs.replace(ref, name=name)
@@ -266,8 +267,9 @@ class KubeApi:
 
     async def _about(self, ref: Ref, request: Request, subresource: str = "") -> JSON:
         found = await self._json(request)
-        may_be_status = request.method == "DELETE" or (request.method == "POST" and subresource)
-        if problem := foreign(found, ref, subresource, may_be_status=bool(may_be_status)):
+        makes_no_object = request.method == "POST" and subresource != ""
+        may_be_status = request.method == "DELETE" or makes_no_object
+        if problem := foreign(found, ref, subresource, may_be_status=may_be_status):
             raise Unreachable(f"{request}: {problem}")
         return found
 
