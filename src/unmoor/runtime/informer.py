@@ -198,19 +198,19 @@ class Informer:
             place.failures += 1
 
     async def _watch(self, resource: Resource[Any], query: Query, place: _Place) -> None:
-        silence = None
+        limit = asyncio.timeout_at(place.list_at)
+        silence = _Silence(self._cadence().watch_silence_s, limit)
         try:
-            async with asyncio.timeout_at(place.list_at) as limit:
-                silence = _Silence(self._cadence().watch_silence_s, limit)
+            async with limit:
                 async for event in self._api.watch(resource, query, since=place.version):
-                    silence.is_broken()
+                    silence.begin_anew()
                     place.silences = 0
                     place.version = self._take(resource, event, place.version)
                     if _leaves_doubt(event) and place.list_at is None:
                         place.list_at = self._clock.now().mono + LIST_AFTER_BROKEN_S
                         limit.reschedule(place.list_at)
         except TimeoutError:
-            if silence is None or not silence.has_lasted:
+            if not silence.has_lasted:
                 place.version = ""
                 return
             place.silences += 1
@@ -218,8 +218,7 @@ class Informer:
                 place.silences = 0
                 place.version = ""
         finally:
-            if silence is not None:
-                silence.end()
+            silence.end()
 
     def _has_listed(self, resource: Resource[Any]) -> None:
         self._waiting.discard(resource.kind)
@@ -296,7 +295,7 @@ class _Silence:
         self._timer = self._loop.call_later(limit_s, self._look)
         self.has_lasted = False
 
-    def is_broken(self) -> None:
+    def begin_anew(self) -> None:
         self._heard_at = self._loop.time()
 
     def end(self) -> None:
