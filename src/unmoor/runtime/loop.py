@@ -89,7 +89,7 @@ class Loop:
         """Run these rows until cancelled. The store should be synced before."""
         self._rows = [_Row(self, reconciler) for reconciler in reconcilers]
         for row in self._rows:
-            for kind in {wake.kind: None for wake in row.reconciler.wakes}:
+            for kind in row.wakes:
                 self._rows_of.setdefault(kind, []).append(row)
         self.store.subscribe(self._wake)
         for row in self._rows:
@@ -148,9 +148,9 @@ class _Row:
         self.queue = WorkQueue()
         self.memories: OrderedDict[Key, Any] = OrderedDict()
         self._loop = loop
-        self._wakes: dict[str, list[Callable[..., Any]]] = {}
+        self.wakes: dict[str, list[Callable[..., Any]]] = {}
         for wake in reconciler.wakes:
-            self._wakes.setdefault(wake.kind, []).append(wake.keys)
+            self.wakes.setdefault(wake.kind, []).append(wake.keys)
         self._ready = asyncio.Event()
         self._in_flight = 0
         self._known: set[Key] = set()
@@ -187,7 +187,7 @@ class _Row:
 
     def wake(self, kind: str, old: Any | None, new: Any | None) -> None:
         """Something changed; which of our keys does it concern?"""
-        for key in self._keys_of(kind, old, new) if kind in self._wakes else ():
+        for key in self._keys_of(kind, old, new):
             self.queue.add(key)
             if new is not None and self.reconciler.every_s is not None:
                 self._known.add(key)
@@ -196,7 +196,7 @@ class _Row:
 
     def _keys_of(self, kind: str, old: Any | None, new: Any | None) -> list[Key]:
         found: list[Key] = []
-        for keys in self._wakes.get(kind, ()):
+        for keys in self.wakes.get(kind, ()):
             try:
                 found += keys(self._loop.store, old, new)
             except Exception:  # noqa: BLE001 - ours: one odd object must not blind us to the rest
@@ -336,7 +336,7 @@ class _Row:
     def _spoken_of(self) -> set[Key]:
         """The keys that the present objects speak of."""
         known: set[Key] = set()
-        for kind in self._wakes:
+        for kind in self.wakes:
             for obj in self._loop.store.all(KINDS[kind]).values():
                 known.update(self._keys_of(kind, None, obj))
         return known
