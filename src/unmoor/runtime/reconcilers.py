@@ -77,7 +77,7 @@ def _deleted(view: View, names: set[str]) -> Iterable[str]:
 def name_of_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
     """The machine itself, and others that stand for its instance."""
     given = [one for one in (old, new) if one is not None]
-    claims = sorted({claim for one in given for claim in one.claims})
+    claims = {claim for one in given for claim in one.claims}
     others = {one.name for claim in claims for one in view.machines_claiming(claim)}
     return sorted(others | {one.name for one in given})
 
