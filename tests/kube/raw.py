@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from random import Random
-from typing import Any, Self
+from typing import Any
 
+from tests.kube.listener import Listener
 from tests.kube.server import ManualClock
 from unmoor.kube.access import Config
 from unmoor.kube.client import ClientSettings, KubeApi
@@ -17,44 +17,25 @@ Script = Callable[[asyncio.StreamWriter, bytes], bool]
 """Given where to write and the head of a request; True when the connection stays open."""
 
 
-class Raw:
+class Raw(Listener):
     def __init__(self, script: Script) -> None:
+        super().__init__()
         self._script = script
-        self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
-        self.heads: list[bytes] = []
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await asyncio.sleep(0)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
-        with suppress(OSError, asyncio.IncompleteReadError):
-            stays = True
-            while stays:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = next(
-                    (int(line.split(b":")[1]) for line in head.split(b"\r\n") if _is_length(line)),
-                    0,
-                )
-                await reader.readexactly(length)
-                self.heads.append(head)
-                stays = self._script(writer, head)
-                await writer.drain()
-        writer.close()
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        stays = True
+        while stays:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = next(
+                (int(line.split(b":")[1]) for line in head.split(b"\r\n") if _is_length(line)),
+                0,
+            )
+            await reader.readexactly(length)
+            stays = self._script(writer, head)
+            await writer.drain()
 
     def api(self, settings: ClientSettings = ClientSettings(), **config: Any) -> KubeApi:
-        assert self._server is not None
-        port = self._server.sockets[0].getsockname()[1]
-        where = Config(server=f"http://127.0.0.1:{port}", **config)
+        where = Config(server=self.url, **config)
         return KubeApi(where, clock=ManualClock(), random=Random(1), settings=settings)
 
 
