@@ -22,7 +22,7 @@ from queue import SimpleQueue
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.bench.changes import Changes, event
+from tests.bench.changes import Changes, chunk, event
 from tests.bench.cluster import Cluster, Named
 from unmoor.model.kinds import INSTANCES, PODS
 from unmoor.runtime.controller import WATCHED
@@ -141,13 +141,11 @@ class Canned:
             Named("", TICK, 0, pod.owner), uid=TICK, version=str(self.changes.version)
         )
         sent = b'"annotations":{"%s":"%d",' % (SENT.encode(), time.monotonic_ns())
-        line = event(kind, text.replace(b'"annotations":{', sent, 1))
-        return b"%x\r\n%s\r\n" % (len(line), line)
+        return chunk(event(kind, text.replace(b'"annotations":{', sent, 1)))
 
 
 def _framed(page: list[bytes]) -> bytes:
-    chunks = [b"%x\r\n%s\r\n" % (len(piece), piece) for piece in page]
-    return b"".join((_CHUNKED, *chunks, b"0\r\n\r\n"))
+    return b"".join((_CHUNKED, *map(chunk, page), b"0\r\n\r\n"))
 
 
 def _whole(code: int, body: Any) -> bytes:

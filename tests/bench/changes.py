@@ -38,7 +38,7 @@ class Changes:
         """Make the texts of one round."""
         self._cluster = cluster
         events = _shuffled([self._life(number) for number in range(lives)], self._flips(lives))
-        chunks = [_chunk(event) for event in events]
+        chunks = [chunk(event) for event in events]
         self.buffer = bytearray().join(chunks)
         self._spots = list(_spots(chunks))
         self._next = 0
@@ -101,7 +101,8 @@ def event(kind: str, obj: bytes) -> bytes:
     return head + obj[1:] + b"}\n"
 
 
-def _chunk(text: bytes) -> bytes:
+def chunk(text: bytes) -> bytes:
+    """One piece of a chunked body."""
     return b"%x\r\n%s\r\n" % (len(text), text)
 
 
@@ -116,10 +117,10 @@ def _shuffled(lives: list[list[bytes]], flips: list[list[bytes]]) -> list[bytes]
 
 def _spots(chunks: list[bytes]) -> Iterator[Spot]:
     start = 0
-    for chunk in chunks:
-        rounds = tuple(start + at for at in _finds(chunk, ROUND))
-        yield Spot(start, start + len(chunk), start + chunk.index(VERSION), rounds)
-        start += len(chunk)
+    for one in chunks:
+        rounds = tuple(start + at for at in _finds(one, ROUND))
+        yield Spot(start, start + len(one), start + one.index(VERSION), rounds)
+        start += len(one)
 
 
 def _finds(text: bytes, what: bytes) -> Iterator[int]:

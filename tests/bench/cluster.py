@@ -191,7 +191,7 @@ class Cluster:
             owner = builders.owner("Node", name, f"uid-node-{name}")
             meta = ObjectMeta(
                 name=name,
-                namespace="kube-node-lease",
+                namespace=names.NODE_LEASES,
                 uid=f"uid-lease-{name}",
                 resource_version="1",
                 owner_references=(owner,),

@@ -41,7 +41,10 @@ class Template:
 
 
 def pod_template(owner: JSON, app: str, namespace: str, *, is_daemon: bool = False) -> Template:
-    """Pods of one owner: gaps are name, uid, version, node, ip, token, born, up and digest."""
+    """Pods of one owner.
+
+    Gaps are name, uid, version, node, ip, token, born, up, digest, owner, ready and phase.
+    """
     labels = _labels(owner, app)
     body = {
         "metadata": {
