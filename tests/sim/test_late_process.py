@@ -96,6 +96,17 @@ class AnyAttemptOverwritten(Meddling):
         return Careless(api)
 
 
+async def furnish(world: World, **provisioner: Any) -> None:
+    """Apply one machine, and all that it needs."""
+    for ref, body in (
+        objects.namespace(NAMESPACE),
+        objects.settings(NAMESPACE, **SETTINGS),
+        objects.provisioner("red", **provisioner),
+        objects.machine("m1", provisioner="red"),
+    ):
+        await world.api.create(ref, body)
+
+
 async def play(meddling: Meddling) -> list[str]:
     """Two processes launch one machine; return the rules that were broken."""
     world = World(0, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
@@ -114,13 +125,7 @@ async def play(meddling: Meddling) -> list[str]:
     async with world:
         for process in processes:
             await process.start()
-        for ref, body in (
-            objects.namespace(NAMESPACE),
-            objects.settings(NAMESPACE, **SETTINGS),
-            objects.provisioner("red"),
-            objects.machine("m1", provisioner="red"),
-        ):
-            await world.api.create(ref, body)
+        await furnish(world)
         await clock.sleep(REST_S)
         for process in processes:
             await process.stop()
@@ -152,13 +157,7 @@ async def lose_race(writes: JSON) -> tuple[JSON | None, str]:
     process = Process(world, Options(namespace=NAMESPACE, lease=None), api=rival)
     async with world:
         await process.start()
-        for ref, body in (
-            objects.namespace(NAMESPACE),
-            objects.settings(NAMESPACE, **SETTINGS),
-            objects.provisioner("red", ttlSecondsAfterEmpty=3),
-            objects.machine("m1", provisioner="red"),
-        ):
-            await world.api.create(ref, body)
+        await furnish(world, ttlSecondsAfterEmpty=3)
         await world.clock.sleep(REST_S)
         await process.stop()
     assert rival.has_written
