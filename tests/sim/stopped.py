@@ -51,6 +51,7 @@ class Ground:
         self.trap = Trap()
         self.broken: list[str] = []
         """What a story itself has found to be wrong."""
+        self.was_stopped = False
         witness = Witness(self.now_s)
         self.truth = Truth(self.world.server, objects.CLUSTER, self.now_s)
         self.checkers = Checkers(
@@ -188,24 +189,23 @@ def play(story: Story, stop: Stop | None = None) -> Ending:
 
 async def _play(story: Story, stop: Stop | None) -> Ending:
     ground = Ground(stop)
-    stops: list[float] = []
     async with ground.world:
         await ground.process.start()
-        nurse = asyncio.create_task(_nurse(ground, stops))
+        nurse = asyncio.create_task(_nurse(ground))
         await story.tell(ground)
         await ground.until(lambda: story.is_over(ground))
         writes = ground.writes
         await ground.world.clock.sleep(REST_S)
         nurse.cancel()
         await ground.process.kill()
-    return Ending(ground.state(), ground.wrong(), writes, bool(stops))
+    return Ending(ground.state(), ground.wrong(), writes, ground.was_stopped)
 
 
-async def _nurse(ground: Ground, stops: list[float]) -> None:
+async def _nurse(ground: Ground) -> None:
     """Start a new process some time after the old one was stopped."""
     while True:
         if ground.trap.is_sprung:
-            stops.append(ground.now_s())
+            ground.was_stopped = True
             await ground.process.kill()
             await ground.world.clock.sleep(RESTART_AFTER_S)
             ground.trap.disarm()
