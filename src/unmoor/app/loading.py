@@ -23,6 +23,7 @@ from unmoor.runtime.ports import ApiError
 from unmoor.sim.actors.kubelet import HOLLOW
 from unmoor.sim.apiserver import Server
 from unmoor.sim.apiserver.terms import Terms
+from unmoor.sim.manifests import make, settings
 
 Objects: TypeAlias = list[tuple[Ref, JSON]]
 
@@ -51,7 +52,8 @@ async def load(server: Server, objects: Objects, *, cluster: str) -> None:
             await asyncio.sleep(0)  # whoever wants to stop is heard
         is_lonely = ref.kind == kinds.NODES.kind and ref.name not in played
         _store(server, ref, _hollow(body) if is_lonely else body)
-    for ref, body in _settings(cluster):
+    ours = settings(CONFIG_MAP_NAME, NAMESPACE, {"aws.clusterName": cluster})
+    for ref, body in (make(kinds.NAMESPACES, NAMESPACE), ours):
         if not server.has(ref):
             _store(server, ref, body)
 
@@ -60,20 +62,7 @@ def namespaces_of(objects: Objects) -> Iterator[tuple[Ref, JSON]]:
     """Namespaces that the objects are in and do not bring along."""
     present = {ref.name for ref, _ in objects if ref.kind == kinds.NAMESPACES.kind}
     for name in sorted({ref.namespace for ref, _ in objects if ref.namespace} - present):
-        yield _namespace(name)
-
-
-def _namespace(name: str) -> tuple[Ref, JSON]:
-    body: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    return kinds.NAMESPACES.ref(name), body
-
-
-def _settings(cluster: str) -> Iterator[tuple[Ref, JSON]]:
-    yield _namespace(NAMESPACE)
-    ref = kinds.CONFIG_MAPS.ref(CONFIG_MAP_NAME, NAMESPACE)
-    meta = {"name": ref.name, "namespace": ref.namespace}
-    data = {"aws.clusterName": cluster}
-    yield ref, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+        yield make(kinds.NAMESPACES, name)
 
 
 def _store(server: Server, ref: Ref, body: JSON) -> None:
