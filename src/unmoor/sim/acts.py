@@ -15,7 +15,8 @@ from unmoor.model.base import JSON
 from unmoor.runtime.ports import DeleteOptions
 from unmoor.sim import draws, manifests
 from unmoor.sim.draws import APPS, BAD_SETTINGS, CLUSTER, GOOD_SETTINGS, NAMESPACE, SETTINGS_NAME
-from unmoor.sim.person import Person, machine_of, marks_of
+from unmoor.sim.person import Person, machine_of
+from unmoor.sim.truth import controller_of, is_deleting, marks_of
 
 MACHINES_MOST = 9
 INTERFERENCE_LOOK_S = 2.0
@@ -28,7 +29,7 @@ EMPTY_TTL = "ttlSecondsAfterEmpty"
 
 async def delete_node(person: Person) -> None:
     """``kubectl delete node``, rather one with pods on it than an empty one."""
-    nodes = [n for n in await person.our_nodes() if "deletionTimestamp" not in n["metadata"]]
+    nodes = [n for n in await person.our_nodes() if not is_deleting(n)]
     used = {pod["spec"].get("nodeName") for pod in await person.all(kinds.PODS)}
     busy = [node for node in nodes if node["metadata"]["name"] in used]
     await person.delete_one(busy if busy and person.dice.randrange(3) else nodes)
@@ -166,7 +167,7 @@ async def interfere(person: Person) -> None:
         node = next((n for n in await person.our_nodes() if machine_of(n) == name), None)
         if node is None:
             continue
-        if "deletionTimestamp" in node["metadata"]:
+        if is_deleting(node):
             return
         if names.DISRUPTION in marks_of(node):
             await person.clock.sleep(person.dice.uniform(0.0, 3.0))
@@ -237,20 +238,15 @@ async def force_pod(person: Person) -> None:
     """Delete a node and, at once, force its pods away; a StatefulSet's is back elsewhere."""
     ours = {node["metadata"]["name"]: node for node in await person.our_nodes()}
     pods = [p for p in await person.all(kinds.PODS) if p["spec"].get("nodeName") in ours]
-    named = [pod for pod in pods if _owner_of(pod) == "StatefulSet"]
+    named = [pod for pod in pods if controller_of(pod).get("kind") == "StatefulSet"]
     if not pods:
         return
     name = person.dice.choice(named or pods)["spec"]["nodeName"]
-    if "deletionTimestamp" not in ours[name]["metadata"]:
+    if not is_deleting(ours[name]):
         await person.delete(ours[name])
         await person.clock.sleep(person.dice.uniform(0.0, 3.0))
     for pod in (one for one in named or pods if one["spec"]["nodeName"] == name):
         await person.delete(pod, DeleteOptions(grace_s=0))
-
-
-def _owner_of(pod: JSON) -> str:
-    owners = pod["metadata"].get("ownerReferences") or []
-    return next((str(one["kind"]) for one in owners if one.get("controller")), "")
 
 
 ACTS: dict[str, Callable[[Person], Awaitable[None]]] = {

@@ -18,6 +18,7 @@ from unmoor.runtime.ports import Api, ApiError, Clock, DeleteOptions
 from unmoor.sim.checkers import Allowances
 from unmoor.sim.draws import CLUSTER, Draw
 from unmoor.sim.manifests import Manifest
+from unmoor.sim.truth import marks_of
 
 DEADLINES = {"3m": 180.0, "8m": 480.0, "10m": 600.0}
 """The drain deadlines that can be read, in seconds."""
@@ -110,12 +111,6 @@ def ref_of(obj: JSON) -> Ref:
     """By name, as people do."""
     meta = obj["metadata"]
     return Ref(obj["kind"], meta["name"], namespace=meta.get("namespace", ""))
-
-
-def marks_of(obj: JSON) -> dict[str, str]:
-    """Its annotations."""
-    found: dict[str, str] = obj["metadata"].get("annotations") or {}
-    return found
 
 
 def machine_of(node: JSON) -> str:
