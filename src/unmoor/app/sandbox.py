@@ -42,7 +42,6 @@ from unmoor.sim.world import Process, World
 PRELUDE_S = 120.0
 """Simulated seconds before the cluster is shown. The slowest machine boots in 75."""
 LOOK_S = 1.0
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a client asks instead
 UNMOOR = "unmoor"
 """How unmoor's client names itself. What comes of its writes is told anyway."""
 UNTOLD = ("Lease", "Event")
@@ -228,9 +227,7 @@ class Sandbox:
         loop.speed = self._options.speed
 
     def _appear(self, face: HttpFace, file: KubeconfigFile) -> None:
-        config = face.kubeconfig()
-        config["clusters"][0]["cluster"]["server"] = server = self._server(face)
-        file.write(config)
+        file.write(face.kubeconfig())
         bill = self._narrator.bill
         self._up_at_s = self._narrator.at_s
         self._cost = (bill.usd_per_h(), bill.total_usd(self._up_at_s))
@@ -239,7 +236,7 @@ class Sandbox:
         nodes = self._store.sorted(kinds.NODES)
         self._show.started(
             Started(
-                server=server,
+                server=face.url,
                 kubeconfig=file.path,
                 cluster=self._options.cluster,
                 nodes=tuple(
@@ -260,11 +257,6 @@ class Sandbox:
                 has_controller=self._options.has_controller,
             )
         )
-
-    def _server(self, face: HttpFace) -> str:
-        """Where a client on this machine reaches it."""
-        host = EVERYWHERE.get(self._options.host, self._options.host)
-        return f"https://[{host}]:{face.port}" if ":" in host else f"https://{host}:{face.port}"
 
     def _ended(self, up_at_s: float) -> Ended:
         narrator, bill = self._narrator, self._narrator.bill

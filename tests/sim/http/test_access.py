@@ -175,6 +175,18 @@ async def test_writes_are_told_when_they_are_done_or_refused_with_name_and_progr
     ]
 
 
+@pytest.mark.parametrize(
+    ("host", "reached"),
+    [("0.0.0.0", "127.0.0.1"), ("::", "[::1]")],  # noqa: S104 - that is what is tried
+)
+async def test_where_it_listens_everywhere_a_client_is_told_one_address(
+    host: str, reached: str
+) -> None:
+    async with opened(settings=Settings(host=host)) as client:
+        assert client.face.url == f"https://{reached}:{client.face.port}"
+        assert (await client.get(MAPS)).code == 200
+
+
 async def test_an_address_of_the_newer_kind_is_put_in_brackets() -> None:
     async with opened(settings=Settings(host="::1")) as client:
         assert client.face.url == f"https://[::1]:{client.face.port}"

@@ -46,6 +46,7 @@ VERSION = {
 HEALTH = ("healthz", "livez", "readyz")
 LINE_LIMIT_BYTES = 64 * 1024
 CONTEXT = "unmoor-sim"
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a client asks instead
 STOP_S = 0.2
 """Who still waits for an answer when the face stops is cut off after this time."""
 IDLE_S = 3600.0
@@ -88,7 +89,8 @@ class HttpFace:
         self._server, self._settings = server, settings
         self._clock = clock or SystemClock()
         self.token = settings.token or secrets.token_urlsafe(24)
-        names = (settings.host, *settings.names)
+        self._host = EVERYWHERE.get(settings.host, settings.host)
+        names = tuple(dict.fromkeys((settings.host, self._host, *settings.names)))
         self._certificates: Certificates = certificates.make(names, self._clock.now().wall)
         self.port = settings.port
         self._front = Front(server, gate, after, pace=settings.pace)
@@ -98,8 +100,8 @@ class HttpFace:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
-        host = self._settings.host
+        """Where a client on this machine reaches it."""
+        host = self._host
         return f"https://[{host}]:{self.port}" if ":" in host else f"https://{host}:{self.port}"
 
     @property
