@@ -103,14 +103,8 @@ async def machine_gone(stage: Stage) -> None:
     """The machine vanishes under a held drain: the node is released at once (001:29, R20)."""
     field = await stage.field("machine-gone")
     (first,) = await stage.nodes_up(field, "gone-1")
-    await stage.apply(
-        objects.deployment("web", namespace=field, replicas=1),
-        objects.budget("web", namespace=field, app="web", minAvailable=1),
-    )
-    await stage.ready(field, "web", 1)
-    await stage.counted(field, "web")
-    await stage.delete(kinds.NODES.ref(first))
-    await stage.eventually("the drain waits", lambda: stage.is_draining(first))
+    await stage.guarded(field, 1, minAvailable=1)
+    await stage.begin_drain(first)
     (provider_id,) = await stage.instances("gone-1")
 
     await stage.cloud.terminate(provider_id)

@@ -11,14 +11,8 @@ async def budget_held_then_released(stage: Stage) -> None:
     """A budget holds the drain for as long as it is exhausted (001:28, T073)."""
     field = await stage.field("budget")
     (first,) = await stage.nodes_up(field, "budget-1")
-    await stage.apply(
-        objects.deployment("web", namespace=field, replicas=1),
-        objects.budget("web", namespace=field, app="web", minAvailable=1),
-    )
-    (pod,) = await stage.ready(field, "web", 1)
-    await stage.counted(field, "web")
-    await stage.delete(kinds.NODES.ref(first))
-    await stage.eventually("the drain waits", lambda: stage.is_draining(first))
+    (pod,) = await stage.guarded(field, 1, minAvailable=1)
+    await stage.begin_drain(first)
 
     async def said() -> list[str]:
         return await stage.events("FailedDraining", first)
@@ -43,14 +37,8 @@ async def drain_deadline(stage: Stage) -> None:
     """With a deadline, the budget holds until then and no longer (decisions, "Ours, on top")."""
     field = await stage.field("deadline")
     (first,) = await stage.nodes_up(field, "deadline-1", annotations={names.DRAIN_DEADLINE: "8s"})
-    await stage.apply(
-        objects.deployment("web", namespace=field, replicas=1),
-        objects.budget("web", namespace=field, app="web", minAvailable=1),
-    )
-    (pod,) = await stage.ready(field, "web", 1)
-    await stage.counted(field, "web")
-    await stage.delete(kinds.NODES.ref(first))
-    await stage.eventually("the drain waits", lambda: stage.is_draining(first))
+    (pod,) = await stage.guarded(field, 1, minAvailable=1)
+    await stage.begin_drain(first)
     await stage.always("the pod is spared", lambda: stage.is_running(field, pod.uid), for_s=3.0)
 
     await stage.gone(kinds.NODES.ref(first), kinds.MACHINES.ref("deadline-1"))

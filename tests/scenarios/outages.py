@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.scenarios import objects
 from tests.scenarios.stage import Stage
 from unmoor.model import kinds
 
@@ -11,14 +10,8 @@ async def restart_in_the_middle(stage: Stage) -> None:
     """Unmoor is killed in the middle of a drain, and its successor finishes (rule 4)."""
     field = await stage.field("restart")
     first, _ = await stage.nodes_up(field, "restart-1", "restart-2")
-    await stage.apply(
-        objects.deployment("web", namespace=field, replicas=4),
-        objects.budget("web", namespace=field, app="web", maxUnavailable=2),
-    )
-    await stage.ready(field, "web", 4)
-    await stage.counted(field, "web")
-    await stage.delete(kinds.NODES.ref(first))
-    await stage.eventually("the drain has begun", lambda: stage.is_draining(first))
+    await stage.guarded(field, 4, maxUnavailable=2)
+    await stage.begin_drain(first)
 
     await stage.unmoor.kill()
     await stage.always("nothing happens while unmoor is away", lambda: stage.is_draining(first))
@@ -33,14 +26,8 @@ async def server_restarts_in_the_middle(stage: Stage) -> None:
     """The API server goes away under a drain and comes back: nothing is lost or done twice."""
     field = await stage.field("outage")
     first, _ = await stage.nodes_up(field, "outage-1", "outage-2")
-    await stage.apply(
-        objects.deployment("web", namespace=field, replicas=4),
-        objects.budget("web", namespace=field, app="web", maxUnavailable=2),
-    )
-    await stage.ready(field, "web", 4)
-    await stage.counted(field, "web")
-    await stage.delete(kinds.NODES.ref(first))
-    await stage.eventually("the drain has begun", lambda: stage.is_draining(first))
+    await stage.guarded(field, 4, maxUnavailable=2)
+    await stage.begin_drain(first)
 
     await stage.restart_server()
 

@@ -159,6 +159,16 @@ class Stage:
 
         return await self.eventually(f"{count} ready pods of {namespace}/{app}", ready_pods)
 
+    async def guarded(self, field: str, replicas: int, **budget: Any) -> list[Pod]:
+        """Apply ``web`` and a budget over it; its pods, once both are as they should be."""
+        await self.apply(
+            objects.deployment("web", namespace=field, replicas=replicas),
+            objects.budget("web", namespace=field, app="web", **budget),
+        )
+        pods = await self.ready(field, "web", replicas)
+        await self.counted(field, "web")
+        return pods
+
     async def is_running(self, namespace: str, uid: str) -> bool:
         """The pod is there, and nobody has asked it to go."""
         return any(p.uid == uid and not p.is_deleting for p in await self.pods(namespace))
@@ -180,6 +190,11 @@ class Stage:
                 return await self.find(ref) is None
 
             await self.eventually(f"{ref} is gone", is_gone, within_s)
+
+    async def begin_drain(self, node: str) -> None:
+        """Delete a node and wait until its drain has begun."""
+        await self.delete(kinds.NODES.ref(node))
+        await self.eventually(f"the drain of {node} has begun", lambda: self.is_draining(node))
 
     async def is_draining(self, node: str) -> bool:
         """Deleted, cordoned and out of the load balancers, but still there."""
