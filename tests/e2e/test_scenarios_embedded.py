@@ -15,11 +15,9 @@ from random import Random
 
 import pytest
 
-from tests.scenarios import objects
 from tests.scenarios.scenarios import SCENARIOS
-from tests.scenarios.settings import SETTINGS
 from tests.scenarios.stage import Stage
-from tests.scenarios.virtual import NAMESPACE, OUTAGE_S, QUICK
+from tests.scenarios.virtual import NAMESPACE, OUTAGE_S, QUICK, running
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.kube import config
@@ -88,9 +86,5 @@ async def _stage(kubeconfig: Path) -> AsyncIterator[Stage]:
                 await face.start()
 
             built = Stage(api, world.clock, SimulatedCloud(api), unmoor, restart_server)
-            await built.apply(objects.namespace(NAMESPACE), objects.settings(NAMESPACE, **SETTINGS))
-            await unmoor.start()
-            try:
+            async with running(built):
                 yield built
-            finally:
-                await unmoor.stop()

@@ -44,9 +44,16 @@ async def stage(seed: int = 0, *, process: type[Process] = Process) -> AsyncIter
             line.is_shut = False
 
         built = Stage(world.api, world.clock, world.cloud, unmoor, restart_server)
-        await built.apply(objects.namespace(NAMESPACE), objects.settings(NAMESPACE, **SETTINGS))
-        await unmoor.start()
-        try:
+        async with running(built):
             yield built
-        finally:
-            await unmoor.stop()
+
+
+@asynccontextmanager
+async def running(built: Stage) -> AsyncIterator[None]:
+    """Unmoor runs on a stage, with the settings of the scenarios, until left."""
+    await built.apply(objects.namespace(NAMESPACE), objects.settings(NAMESPACE, **SETTINGS))
+    await built.unmoor.start()
+    try:
+        yield
+    finally:
+        await built.unmoor.stop()
