@@ -59,7 +59,7 @@ def launch_failed() -> tuple[World, Row, str]:
 
 
 def never_registered() -> tuple[World, Row, str]:
-    return World(machine(conditions=NEVER_JOINED)), MACHINE, "m-a"
+    return World(machine(conditions=NEVER_JOINED, node_name="")), MACHINE, "m-a"
 
 
 def instance_missing() -> tuple[World, Row, str]:

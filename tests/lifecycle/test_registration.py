@@ -291,7 +291,7 @@ def test_a_node_that_is_lost_before_it_was_ready_is_waited_for() -> None:
     world = registered(node(is_ready=False))
     world.drop(the_node(world))
 
-    assert reason_of(world) == "NodeNotFound"
+    assert reason_of(world) == "NodeLost"
 
 
 def test_a_quantity_that_is_none_holds_it_back() -> None:

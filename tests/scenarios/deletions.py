@@ -99,6 +99,23 @@ async def delete_one_of_two_machines(stage: Stage) -> None:
     await stage.eventually("no instance is left", lambda: stage.has_no_instance("twice-1"))
 
 
+async def node_taken_away(stage: Stage) -> None:
+    """Somebody removes a node's finalizer, and the node: its machine does not run on for ever."""
+    field = await stage.field("taken-away")
+    (first,) = await stage.nodes_up(field, "taken-1")
+
+    await stage.api.patch(kinds.NODES.ref(first), {"metadata": {"finalizers": None}})
+    await stage.delete(kinds.NODES.ref(first))
+
+    async def said() -> list[str]:
+        return await stage.events("NodeLost", "taken-1")
+
+    assert await stage.eventually("it is told until when it may come back", said)
+    assert await stage.find(kinds.MACHINES.ref("taken-1")) is not None
+    await stage.gone(kinds.MACHINES.ref("taken-1"))
+    await stage.eventually("its instance went", lambda: stage.has_no_instance("taken-1"))
+
+
 async def machine_gone(stage: Stage) -> None:
     """The machine vanishes under a held drain: the node is released at once (001:29, R20)."""
     field = await stage.field("machine-gone")

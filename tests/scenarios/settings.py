@@ -12,6 +12,7 @@ SETTINGS = {
     "cadence__drainCutOff": "4s",
     "cadence__detachLimit": "6s",
     "cadence__stuckTerminating": "2s",
+    "cadence__lostNodeLimit": "6s",
     "cadence__machineGc": "2s",
     "cadence__machineGcGrace": "1s",
     "cadence__instanceGcStart": "1s",

@@ -1,19 +1,19 @@
 """How a machine comes to life and lives (spec 6.1).
 
 The phases in order: its finalizer and its owner, launch, registration, initialization, life. A
-machine that never gets a node is given up after a while (liveness). How a deleted one goes is told
-in ``machine_end``.
+machine that never gets a node is given up after a while (liveness). What becomes of one whose node
+was taken away is told in ``lost_node``, how a deleted one goes in ``machine_end``.
 
 Must not: act on a machine that is not ours.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import msgspec
 
-from unmoor.lifecycle import launch, machine_end, registration
+from unmoor.lifecycle import launch, lost_node, machine_end, registration
 from unmoor.lifecycle.effects import add_finalizer, own, owner, say
 from unmoor.lifecycle.launch import given_up
 from unmoor.lifecycle.step import Step, join
@@ -56,8 +56,14 @@ class Unowned(msgspec.Struct, frozen=True):
     provisioner: Provisioner
 
 
+class Losing(msgspec.Struct, frozen=True):
+    """Its node is gone, and nobody let it go."""
+
+    machine: Machine
+
+
 class Stillborn(msgspec.Struct, frozen=True):
-    """No node has joined for too long."""
+    """No node has joined, or come back, for too long."""
 
     machine: Machine
 
@@ -91,6 +97,7 @@ Phase: TypeAlias = (
     | NotOurs
     | Unclaimed
     | Unowned
+    | Losing
     | Stillborn
     | Launching
     | Registering
@@ -115,12 +122,14 @@ def phase_of(view: View, key: str, moment: Moment) -> Phase:
     provisioner = view.provisioner(machine.provisioner_name)
     if provisioner is not None and not _is_owned(machine):
         return Unowned(machine, provisioner)
-    if not machine.is_registered and liveness_at(view, machine, moment) <= moment.mono:
+    if not machine.is_registered and _is_given_up(view, machine, moment):
         return Stillborn(machine)
     if not machine.is_launched:
         return Launching(machine)
     if not machine.is_registered:
         return Registering(machine)
+    if lost_node.is_losing(view, machine):
+        return Losing(machine)
     return Living(machine) if machine.is_initialized else Initializing(machine)
 
 
@@ -128,13 +137,20 @@ def _is_owned(machine: Machine) -> bool:
     return any(one.kind == "Provisioner" for one in machine.metadata.owner_references)
 
 
+def _is_given_up(view: View, machine: Machine, moment: Moment) -> bool:
+    if liveness_at(view, machine, moment) > moment.mono:
+        return False
+    return not machine.node_name or lost_node.has_lost_its_node(view, machine)
+
+
 def liveness_at(view: View, machine: Machine, moment: Moment) -> float:
-    """Return when a machine without a node is given up: 15 min after it became so (T128)."""
-    condition = machine.condition(MACHINE_REGISTERED)
-    since = condition.last_transition_time if condition else None
-    if since is None:
-        since = moment.wall  # nobody has looked at it yet: the clock begins now
-    return moment.mono + view.settings.cadence.registration_limit_s - moment.since_s(since)
+    """Return when a machine without a node is given up: 15 min after it became so (T128).
+
+    One that has lost its node gets longer: somebody may bring it back.
+    """
+    cadence = view.settings.cadence
+    limit_s = cadence.lost_node_limit_s if machine.node_name else cadence.registration_limit_s
+    return moment.mono + limit_s - moment.since_s(lost_node.without_since(machine, moment))
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -178,21 +194,28 @@ def _advance(view: View, phase: Phase, memory: Memory | None, moment: Moment) ->
             return _claim(machine)
         case Unowned(machine, provisioner):
             return _own(machine, provisioner)
+        case Losing(machine):
+            return _lose(view, machine, moment)
         case Stillborn(machine):
-            return _give_up(view, machine)
+            return _give_up(view, machine, moment)
         case Launching(machine):
             return _launching(view, machine, memory, moment)
         case Registering(machine):
-            step = registration.register(view, machine, moment)
-            return join(step, Step(wake_at=liveness_at(view, machine, moment)))
-        case Initializing(machine):
-            initial = registration.initialize(view, machine, moment)
-            return join(registration.reassert(view, machine), initial)
-        case Living(machine):
-            again = registration.reinitialize(view, machine)
-            return join(registration.reassert(view, machine), again)
+            return _register(view, machine, moment)
+        case Initializing(machine) | Living(machine):
+            return join(registration.reassert(view, machine), _up(view, phase, moment))
         case _:
             return machine_end.advance(view, phase, moment)
+
+
+def _up(view: View, phase: Initializing | Living, moment: Moment) -> Step[Memory]:
+    match phase:
+        case Initializing(machine):
+            return registration.initialize(view, machine, moment)
+        case Living(machine):
+            return registration.reinitialize(view, machine)
+        case never:
+            assert_never(never)
 
 
 def _not_ours(view: View, machine: Machine) -> Step[Memory]:
@@ -238,7 +261,24 @@ def _launching(view: View, machine: Machine, memory: Memory | None, moment: Mome
     )
 
 
-def _give_up(view: View, machine: Machine) -> Step[Memory]:
+def _register(view: View, machine: Machine, moment: Moment) -> Step[Memory]:
+    step: Step[Memory] = registration.register(view, machine, moment)
+    due = liveness_at(view, machine, moment)
+    if due <= moment.mono:
+        # Some node may be its own after all, though it does not say so yet.
+        due = moment.after(view.settings.cadence.resync_s)
+    return join(join(step, Step(wake_at=due)), lost_node.tell(view, machine, moment))
+
+
+def _lose(view: View, machine: Machine, moment: Moment) -> Step[Memory]:
+    """Its clock begins; it is written down, so a restart does not begin it again."""
+    asking = lost_node.ask(view, machine, moment)
+    return _register(view, machine, moment) if asking is None else asking
+
+
+def _give_up(view: View, machine: Machine, moment: Moment) -> Step[Memory]:
+    if machine.node_name:
+        return lost_node.give_up(view, machine, moment)
     limit_min = view.settings.cadence.registration_limit_s / 60
     verdict = Verdict(
         subject=ref_of(machine),

@@ -29,6 +29,7 @@ from unmoor.policy.ownership import is_ours
 
 NOT_LAUNCHED = "NotLaunched"
 NODE_NOT_FOUND = "NodeNotFound"
+NODE_LOST = "NodeLost"
 MULTIPLE_NODES = "MultipleNodesFound"
 MACHINE_ONLY_ANNOTATIONS = frozenset((names.LAUNCH_ATTEMPT, names.LINKED))
 """About the launch, not about the node."""
@@ -42,6 +43,8 @@ def node_of(view: View, machine: Machine) -> Node | Waiting:
     if not machine.is_launched:
         return NOT_LAUNCHED, "the cloud has not said which instance it is"
     nodes = view.nodes_of(machine.provider_id)
+    if not nodes and machine.node_name:
+        return NODE_LOST, f"its node {machine.node_name} is gone"
     if not nodes:
         return NODE_NOT_FOUND, f"no node with providerID {machine.provider_id} has joined"
     if len(nodes) > 1:

@@ -54,6 +54,12 @@ def node_of(view: View, machine: Machine) -> Question:
     return Question(look, machine, Method.LIFECYCLE, view.settings.cadence.absence_memory_s)
 
 
+def pods_of_lost(view: View, machine: Machine) -> Question:
+    """Which pods are bound to the node that the machine had?"""
+    look = Observe(asked=Asked.PODS, subject=machine.node_name, why="who is still on its node?")
+    return Question(look, machine, Method.LIFECYCLE, view.settings.cadence.pods_memory_s)
+
+
 def of_nodes(
     view: View, nodes: Iterable[Node], method: Method, since: float, moment: Moment
 ) -> Step[Any] | None:

@@ -115,6 +115,13 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     registration_limit_s: Annotated[
         float, Meta(description="a machine whose node has not joined by then is given up")
     ] = 15 * MINUTE
+    lost_node_limit_s: Annotated[
+        float,
+        Meta(
+            description="a machine whose node is gone, though nobody let it go, is given up when "
+            "none has joined by then"
+        ),
+    ] = 1 * HOUR
     launch_memory_s: Annotated[
         float, Meta(description="how long the result of a launch is remembered")
     ] = 1 * MINUTE

@@ -88,6 +88,8 @@ class Reason(StrEnum):
     INSUFFICIENT_CAPACITY = "insufficient-capacity"
     LAUNCH_FAILED = "launch-failed"
     NEVER_REGISTERED = "never-registered"
+    NODE_LOST = "node-lost"
+    """A machine's node is gone, and nobody let it go."""
     INSTANCE_MISSING = "instance-missing"
     NO_MACHINE = "no-machine"
     NODES_LEFT = "nodes-left"
