@@ -110,6 +110,7 @@ async def test_interrupted_it_says_what_it_leaves_and_how_to_go_on(cluster: Clus
     seen = await asyncio.wait_for(process.stdout.readuntil(b" held"), PATIENCE_S)
 
     process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)  # as `timeout` does it, to the process and its group
     code, _, err = await ended(process)
 
     assert b"node/a cordoned" in seen

@@ -271,6 +271,18 @@ async def test_a_lease_that_nobody_takes_back_does_not_keep_it(cluster: Cluster)
     assert unmoor.said()[-1] == "stopped"
 
 
+async def test_two_signals_at_once_are_one_and_the_lease_is_given_up(cluster: Cluster) -> None:
+    async with running(cluster, "--identity=one") as unmoor:
+        await unmoor.until_said(cluster, "acting")
+
+        unmoor.process.send_signal(signal.SIGINT)
+        code, _ = await unmoor.stop(signal.SIGTERM)
+
+    assert code == 0
+    assert holder(cluster) == ""
+    assert unmoor.said()[-1] == "stopped"
+
+
 async def test_systemd_hears_that_it_is_ready_and_that_it_stops(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

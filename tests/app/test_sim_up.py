@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.app import simulated
 from tests.app.loopback import UNMOOR
-from tests.app.simulated import Up, refused, until
+from tests.app.simulated import PATIENCE_S, Up, refused, until
 from unmoor.app import manifests
 from unmoor.model import names
 from unmoor.model.base import JSON
@@ -106,6 +109,57 @@ async def test_ctrl_c_ends_it_with_watches_open_and_in_its_first_second(tmp_path
         await asyncio.gather(waiting, return_exceptions=True)
     assert code == 0
     assert took_s < STOP_S
+    assert not path.exists()
+
+
+async def test_two_signals_at_once_are_one(tmp_path: Path) -> None:
+    """So it is where `timeout -s INT` ends it."""
+    path = tmp_path / "kubeconfig"
+    async with simulated.up(path, "--empty") as cluster:
+        cluster.process.send_signal(signal.SIGINT)
+        code, _ = await cluster.stop(signal.SIGTERM)
+
+    assert code == 0
+    assert cluster.said[-1]["event"] == "down"
+    assert not path.exists()
+
+
+async def test_even_one_that_hangs_takes_its_file_away(tmp_path: Path) -> None:
+    """Nobody reads what it says, so it cannot go on; a second signal later ends it."""
+    path, nodes = tmp_path / "kubeconfig", tmp_path / "nodes.json"
+    items = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}"}}
+        for number in range(100)
+    ]
+    nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    ours, its = os.pipe()
+    fcntl.fcntl(its, fcntl.F_SETPIPE_SZ, 4096)
+    process = await asyncio.create_subprocess_exec(
+        UNMOOR, "sim", "up", "--port=0", f"--kubeconfig={path}", f"--load={nodes}", "-ojson",
+        stdout=its,
+    )  # fmt: skip
+    os.close(its)
+    try:
+
+        async def is_written() -> bool:
+            return path.exists() and bool(path.read_bytes())
+
+        await until("a kubeconfig", is_written)
+
+        async def has_ended() -> bool:
+            process.send_signal(signal.SIGINT)
+            return process.returncode is not None
+
+        with suppress(ProcessLookupError):
+            await until("its end", has_ended)
+        code = await asyncio.wait_for(process.wait(), PATIENCE_S)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        os.close(ours)
+
+    assert code == 128 + signal.SIGINT
     assert not path.exists()
 
 

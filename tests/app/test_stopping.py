@@ -1,4 +1,4 @@
-"""Told to stop, a command cleans up; told twice, or after too long a time, it ends as it is."""
+"""Told to stop, a command cleans up; told again later, or after too long, it ends as it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unmoor.runtime import leader
 
 PATIENCE_S = 30.0
 WORK = """
-import asyncio
+import asyncio, select, signal
 from unmoor.app import stopping
 
 async def work():
@@ -24,32 +24,40 @@ async def work():
         print("cleans up", flush=True)
         {clean_up}
 
-print(asyncio.run(stopping.until_stopped(work())), flush=True)
+def put_away():
+    print("puts away", flush=True)
+
+result = asyncio.run(stopping.until_stopped(work(), at_last=put_away))
+{tail}
+print(result, flush=True)
 """
 HANGS = "await asyncio.Event().wait()"
+AGAIN = "signal.raise_signal(signal.{name})"
+LATER = "select.select([], [], [], stopping.SAME_S); signal.raise_signal(signal.{name})"
 
 
-async def told(clean_up: str, *signals: signal.Signals) -> tuple[int, list[str], float]:
-    """Exit code, what was printed, and seconds from the first signal to the end."""
+async def told(
+    clean_up: str, number: signal.Signals, *, tail: str = ""
+) -> tuple[int, list[str], float]:
+    """Exit code, what was printed, and seconds from the signal to the end."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WORK.format(clean_up=clean_up), stdout=asyncio.subprocess.PIPE
+        sys.executable,
+        "-c",
+        WORK.format(clean_up=clean_up, tail=tail),
+        stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     clock = asyncio.get_running_loop()
-    begun_s = clock.time()
-    said: list[str] = []
     try:
-        for number in signals:
-            line = await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)
-            said.append(line.decode().strip())
-            begun_s = begun_s if len(said) > 1 else clock.time()
-            process.send_signal(number)
+        line = await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)
+        begun_s = clock.time()
+        process.send_signal(number)
         rest = await asyncio.wait_for(process.stdout.read(), PATIENCE_S)
         code = await asyncio.wait_for(process.wait(), PATIENCE_S)
     finally:
         if process.returncode is None:
             process.kill()
-    return code, [*said, *rest.decode().split("\n")], clock.time() - begun_s
+    return code, (line + rest).decode().split("\n"), clock.time() - begun_s
 
 
 @pytest.mark.parametrize("number", stopping.SIGNALS)
@@ -62,15 +70,31 @@ async def test_a_clean_up_is_waited_for(number: signal.Signals) -> None:
 async def test_one_that_hangs_is_cut_off() -> None:
     code, said, took_s = await told(HANGS, signal.SIGTERM)
 
-    assert (code, said) == (1, ["works", "cleans up", ""])
+    assert (code, said) == (1, ["works", "cleans up", "puts away", ""])
     assert took_s >= stopping.STOP_S
 
 
 @pytest.mark.parametrize("second", stopping.SIGNALS)
-async def test_a_second_signal_ends_it_as_it_is(second: signal.Signals) -> None:
-    code, said, _ = await told(HANGS, signal.SIGINT, second)
+async def test_a_signal_right_after_the_first_is_the_same_one(second: signal.Signals) -> None:
+    """`timeout` tells the process and then its group; the second may come at the very end."""
+    again = AGAIN.format(name=second.name)
 
-    assert (code, said) == (128 + second, ["works", "cleans up", ""])
+    code, said, _ = await told(again, signal.SIGINT, tail=again)
+
+    assert (code, said) == (0, ["works", "cleans up", "None", ""])
+
+
+@pytest.mark.parametrize("second", stopping.SIGNALS)
+async def test_a_later_one_ends_it_as_it_is_whatever_hangs(second: signal.Signals) -> None:
+    code, said, _ = await told(LATER.format(name=second.name), signal.SIGINT)
+
+    assert (code, said) == (128 + second, ["works", "cleans up", "puts away", ""])
+
+
+async def test_a_later_one_ends_it_at_the_very_end_too() -> None:
+    code, said, _ = await told("pass", signal.SIGINT, tail=LATER.format(name="SIGTERM"))
+
+    assert (code, said) == (128 + signal.SIGTERM, ["works", "cleans up", "puts away", ""])
 
 
 def test_giving_the_lease_up_is_given_up_before_the_process_is_cut_off() -> None:

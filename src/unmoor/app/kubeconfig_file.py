@@ -38,6 +38,11 @@ class KubeconfigFile:
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
 
+    def remove(self) -> None:
+        """Take it away; somebody else's at the same place stays."""
+        if _is_at(self.path, self._descriptor):
+            self.path.unlink()
+
 
 @contextmanager
 def claimed(path: Path) -> Iterator[KubeconfigFile]:
@@ -46,11 +51,11 @@ def claimed(path: Path) -> Iterator[KubeconfigFile]:
     descriptor = _opened(path)
     try:
         _hold(path, descriptor)
+        file = KubeconfigFile(path, descriptor)
         try:
-            yield KubeconfigFile(path, descriptor)
+            yield file
         finally:
-            if _is_at(path, descriptor):
-                path.unlink()
+            file.remove()
     finally:
         os.close(descriptor)
 

@@ -1,4 +1,7 @@
-"""How does a command end when it is told to? Cleanly and soon; at once when told twice.
+"""How does a command end when it is told to? Cleanly and soon; at once when told again later.
+
+One wish may come as two signals: ``timeout`` and some supervisors tell the process and then its
+whole group. So what follows within a second is the same signal, up to the very end of the process.
 
 Must not: know what it stops.
 """
@@ -9,39 +12,38 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 
 STOP_S = 1.5
 """A clean stop takes at most this long; then the process ends as it is. Under 2 s in all."""
+SAME_S = 1.0
+"""A signal that comes this soon after the first is the same one."""
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def _nothing() -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 async def until_stopped(
-    work: Coroutine[Any, Any, T], on_stop: Callable[[], None] = _nothing
+    work: Coroutine[Any, Any, T],
+    *,
+    on_stop: Callable[[], None] = _nothing,
+    at_last: Callable[[], None] = _nothing,
 ) -> T | None:
     """Run ``work``; SIGTERM or SIGINT cancels it, and None is returned once it has cleaned up.
 
-    A second signal ends the process at once, and so does a clean-up that takes too long.
+    A signal ``SAME_S`` after the first ends the process at once, and so does a clean-up that takes
+    too long: then ``at_last`` puts away what must not stay, and nothing else is done. ``on_stop``
+    and ``at_last`` are called wherever the program is, so they must be short and wait for nothing.
     """
-    event_loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
-
-    def take(number: int) -> None:
-        if stop.is_set():
-            os._exit(128 + number)
-        stop.set()
-        on_stop()
-
-    for number in SIGNALS:
-        event_loop.add_signal_handler(number, take, number)
+    stop = _Stop(asyncio.get_running_loop(), on_stop, at_last)
+    before = {number: signal.signal(number, stop.take) for number in SIGNALS}
     task = asyncio.create_task(work)
-    waiting = asyncio.create_task(stop.wait())
+    waiting = asyncio.create_task(stop.told.wait())
     try:
         await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -49,11 +51,47 @@ async def until_stopped(
         task.cancel()
         await asyncio.wait({task}, timeout=STOP_S)
         if not task.done():
-            os._exit(1)
+            stop.end_as_it_is(1)
         if not task.cancelled() and task.exception() is None:
             return task.result()
         return None
     finally:
         waiting.cancel()
-        for number in SIGNALS:
-            event_loop.remove_signal_handler(number)
+        if not stop.is_told:  # else the second half of the signal may still be on its way
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class _Stop:
+    """Takes signals as Python does, not as the loop does: those work while it hangs, and after."""
+
+    def __init__(
+        self,
+        event_loop: asyncio.AbstractEventLoop,
+        on_stop: Callable[[], None],
+        at_last: Callable[[], None],
+    ) -> None:
+        self.told = asyncio.Event()
+        self._event_loop, self._on_stop, self._at_last = event_loop, on_stop, at_last
+        self._told_at: float | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """A signal has come."""
+        return self._told_at is not None
+
+    def take(self, number: int, _frame: FrameType | None) -> None:
+        """Take a signal."""
+        if self._told_at is None:
+            self._on_stop()
+            self._told_at = self._event_loop.time()  # a loop that is closed has its time, too
+            self._event_loop.call_soon_threadsafe(self.told.set)
+        elif self._event_loop.time() >= self._told_at + SAME_S:
+            self.end_as_it_is(128 + number)
+
+    def end_as_it_is(self, code: int) -> NoReturn:
+        """End the process without cleaning up."""
+        try:
+            self._at_last()
+        finally:
+            os._exit(code)

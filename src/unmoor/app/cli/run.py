@@ -115,7 +115,7 @@ def _object_name(_context: click.Context, _option: click.Parameter, given: str) 
 )
 @output_option
 def run(output: str, log_level: str, log_format: str, **chosen: Any) -> None:
-    """Run the controller until SIGTERM or SIGINT; a second one ends it at once.
+    """Run the controller until SIGTERM or SIGINT; one more, a second later, ends it at once.
 
     Prints the served ports on stdout and logs to stderr.
     """

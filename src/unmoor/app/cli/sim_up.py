@@ -133,16 +133,18 @@ def up(load: tuple[Path, ...], faults: str, output: str, *, quiet: bool, **chose
         click.echo(f"unmoor: loading {len(objects):,} objects", err=True)
 
     async def serve(file: kubeconfig_file.KubeconfigFile) -> None:
-        sandbox = Sandbox(options, _show(output, quiet=quiet))
+        await Sandbox(options, _show(output, quiet=quiet)).run(file)
+
+    async def until_stopped(file: kubeconfig_file.KubeconfigFile) -> None:
         loop = paced.running()
 
         def hurry() -> None:
             loop.speed = 1.0  # the time that a stop may take is the machine's
 
-        await stopping.until_stopped(sandbox.run(file), hurry)
+        await stopping.until_stopped(serve(file), on_stop=hurry, at_last=file.remove)
 
     with kubeconfig_file.claimed(kubeconfig) as file:
-        paced.run(serve(file))
+        paced.run(until_stopped(file))
 
 
 def _objects(load: tuple[Path, ...], *, is_empty: bool) -> Objects:
