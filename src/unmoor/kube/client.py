@@ -37,7 +37,7 @@ from unmoor.kube.connection import (
     whole,
 )
 from unmoor.kube.credentials import credentials
-from unmoor.kube.lines import LineTooLong
+from unmoor.kube.lines import LINE_LIMIT_BYTES, LineTooLong
 from unmoor.kube.renewal import Proof
 from unmoor.kube.request import (
     PATCH_TYPES,
@@ -83,6 +83,7 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     timeout_s: float = 30.0
     answer_limit_bytes: int = 2**30
+    line_limit_bytes: int = LINE_LIMIT_BYTES
     rate_per_s: float = 200.0
     burst: int = 300
     connections_max: int = 256
@@ -179,7 +180,7 @@ class KubeApi:
             async with self._answered(request, total_s=total_s) as response:
                 probe_often(response)
                 is_ours = False
-                async for line in lines_of(response):
+                async for line in lines_of(response, self._settings.line_limit_bytes):
                     if not is_ours:
                         codec.check_kind(line)
                         is_ours = True

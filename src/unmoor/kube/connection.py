@@ -68,9 +68,9 @@ async def beginning(response: aiohttp.ClientResponse) -> bytes:
     return body
 
 
-async def lines_of(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+async def lines_of(response: aiohttp.ClientResponse, limit_bytes: int) -> AsyncIterator[bytes]:
     """The body line by line, as it comes. Raises LineTooLong."""
-    lines = Lines()
+    lines = Lines(limit_bytes)
     async for piece in response.content.iter_any():
         for line in lines.feed(piece):
             yield line

@@ -18,8 +18,9 @@ class LineTooLong(Exception):
 class Lines:
     """Splits a stream that arrives in pieces. Pieces of a long line are joined once, at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit_bytes: int = LINE_LIMIT_BYTES) -> None:
         """Nothing has come yet."""
+        self._limit_bytes = limit_bytes
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -35,8 +36,8 @@ class Lines:
         if rest:
             self._pieces.append(rest)
             self._size += len(rest)
-            if self._size > LINE_LIMIT_BYTES:
-                raise LineTooLong(f"a line is longer than {LINE_LIMIT_BYTES >> 20} MiB")
+            if self._size > self._limit_bytes:
+                raise LineTooLong(f"a line is longer than {self._limit_bytes / 2**20:g} MiB")
 
     def rest(self) -> bytes:
         """What came after the last newline."""
