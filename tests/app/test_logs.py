@@ -24,7 +24,6 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
-    TagInstance,
     Terminate,
 )
 from unmoor.lifecycle.step import Step
@@ -104,7 +103,6 @@ EFFECTS: list[tuple[AnyEffect, str, str]] = [
         "asked the cloud for an instance",
     ),
     (Terminate(provider_id="sim:///z/i-1", machine=MACHINE), "info", "terminated instance"),
-    (TagInstance(provider_id="sim:///z/i-1", tags={}), "debug", "tagged instance"),
 ]
 
 

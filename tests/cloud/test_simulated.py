@@ -81,16 +81,6 @@ async def test_an_instance_is_an_api_object_named_after_its_token() -> None:
 
 
 @in_virtual_time
-async def test_tags_are_kept_in_the_object() -> None:
-    cluster = Cluster()
-    made = await cluster.cloud.create(ASKED)
-    await cluster.cloud.tag(made.provider_id, {"c": "d"})
-    found = cluster.server.get(INSTANCES.ref(simulated.instance_name(ASKED.token)))
-
-    assert found["spec"]["tags"] == {"a": "b", "c": "d"}
-
-
-@in_virtual_time
 async def test_stock_outs_are_read_from_a_config_map() -> None:
     cluster = Cluster()
     first = await cluster.cloud.create(ASKED)

@@ -176,23 +176,7 @@ async def a_machine_that_dies_is_seen_to_be_gone(ground: Ground) -> None:
     await until(ground, made.provider_id, InstanceState.TERMINATED)
 
 
-# ------------------------------------------------------------------------------- tags and the shop
-
-
-@case
-async def tags_can_be_set(ground: Ground) -> None:
-    made = await ground.cloud.create(request(ground))
-    await ground.cloud.tag(made.provider_id, {"Name": "worker-1", "paid-by": "lab"})
-
-    assert identity(await ground.cloud.get(made.provider_id)) == identity(made)
-
-
-@case
-async def what_never_was_cannot_be_tagged(ground: Ground) -> None:
-    made = await ground.cloud.create(request(ground))
-    error = await refused(ground.cloud.tag(made.provider_id[:-4] + "0000", {"a": "b"}))
-
-    assert error.kind == "not-found"
+# ----------------------------------------------------------------------------------------- the shop
 
 
 @case

@@ -24,7 +24,6 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
-    TagInstance,
     Terminate,
 )
 from unmoor.lifecycle.step import Step
@@ -217,7 +216,7 @@ class World:
                 return self._terminate(effect)
             case Observe():
                 return self._observe(effect)
-            case Publish() | TagInstance():
+            case Publish():
                 return None
 
     def _held(self, ref: Ref) -> Any | None:

@@ -10,7 +10,6 @@ from unmoor.lifecycle import effects, launch, registration
 from unmoor.lifecycle.effects import AnyEffect, Delete, Patch
 from unmoor.model.base import Object
 from unmoor.model.kinds import ref_of
-from unmoor.model.taint import Taint
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 NODE, MACHINE = node(), machine()
@@ -30,7 +29,6 @@ REPLACING: dict[str, AnyEffect] = {
     "remove finalizer": effects.remove_finalizer(MACHINE, "example.org/mine"),
     "own": effects.own(MACHINE, (effects.owner(NODE),)),
     "set conditions": effects.set_conditions(MACHINE, (condition("Ready"),)),
-    "set taints": effects.set_taints(NODE, (Taint(key="a", effect="NoSchedule"),)),
     "claim": registration.claim(MACHINE, NODE),
     "cordon": effects.cordon(NODE),
     "uncordon": effects.uncordon(NODE),

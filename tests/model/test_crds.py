@@ -13,12 +13,6 @@ from unmoor.model.machine import Machine
 from unmoor.model.node_template import AWSNodeTemplate
 from unmoor.model.provisioner import Provisioner
 
-WRITTEN_FOR_PEOPLE = {
-    # Shown by kubectl; no decision of ours reads them.
-    "Disruption.spec.createdBy",
-    "Disruption.spec.nodes[].providerID",
-}
-
 KINDS = [
     (Provisioner, crds.provisioner()),
     (Machine, crds.machine()),
@@ -63,7 +57,7 @@ def test_the_server_keeps_what_we_read_and_we_read_what_it_keeps(
 ) -> None:
     name = kind.__name__
     standard = {f"{name}.{part}" for part in ("apiVersion", "kind")}
-    kept = set(in_schema(schema_of(crd), name)) - standard - WRITTEN_FOR_PEOPLE
+    kept = set(in_schema(schema_of(crd), name)) - standard
     read = {path for path in in_struct(kind, name) if not path.startswith(f"{name}.metadata.")}
     if f"{name}.status.conditions[].type" in read:
         kept.remove(f"{name}.status.conditions[].severity")  # knative's; nothing depends on it

@@ -31,9 +31,7 @@ def make(*conditions: tuple[str, str], **metadata: Any) -> Machine:
         ("MachineLaunched", "is_launched"),
         ("MachineRegistered", "is_registered"),
         ("MachineInitialized", "is_initialized"),
-        ("MachineDrifted", "is_drifted"),
         ("MachineEmpty", "is_empty"),
-        ("MachineExpired", "is_expired"),
     ],
 )
 def test_a_condition_holds_only_when_it_is_true(kind: str, attribute: str) -> None:
@@ -74,7 +72,7 @@ def test_wire_names() -> None:
     )
     made = msgspec.json.decode(raw, type=Machine)
 
-    assert (made.provider_id, made.node_name, made.scheme) == ("aws:///a/i-1", "n1", "aws")
+    assert (made.provider_id, made.node_name) == ("aws:///a/i-1", "n1")
     assert made.status.capacity == {"cpu": 4, "pods": "110"}
     assert made.spec.machine_template_ref is not None
     assert made.spec.machine_template_ref.api_version == "x/v1"
@@ -83,4 +81,3 @@ def test_wire_names() -> None:
     assert made.spec.kubelet.cpu_cfs_quota is True
     assert made.spec.kubelet.image_gc_high_threshold_percent == 80
     assert made.spec.kubelet.image_gc_low_threshold_percent == 70
-    assert make().scheme == ""

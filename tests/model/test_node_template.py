@@ -175,10 +175,3 @@ def test_a_status_that_was_never_written_is_not_an_empty_one() -> None:
     assert status.subnets == ()
     assert status.security_groups is not None
     assert status.security_groups[0].id == "sg-1"
-
-
-def test_its_hash_is_read_from_the_annotation() -> None:
-    raw = b'{"metadata":{"annotations":{"karpenter.k8s.aws/nodetemplate-hash":"42"}}}'
-
-    assert msgspec.json.decode(raw, type=AWSNodeTemplate).hash == "42"
-    assert make().hash == ""

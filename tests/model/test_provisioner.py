@@ -259,7 +259,6 @@ def test_the_policy_that_follows(spec: dict[str, Any], policy: Policy, ttl_s: in
 
     assert made.policy is policy
     assert made.ttl_after_empty_s == ttl_s
-    assert made.ttl_until_expired_s is None
 
 
 def shown(**spec: Any) -> list[str]:
@@ -332,9 +331,8 @@ def test_all_that_binds_a_node() -> None:
 def test_fields_that_are_left_out_have_quiet_values() -> None:
     made = make()
 
-    assert (made.weight, made.limits, made.template_name) == (0, {}, "default")
+    assert (made.weight, made.limits) == (0, {})
     assert make(weight=7, limits={"resources": {"cpu": 1}}).limits == {"cpu": 1}
-    assert make(providerRef=None).template_name == ""
     assert not make(providerRef=None).is_aws
     assert make(provider={}, providerRef=None).is_aws
 

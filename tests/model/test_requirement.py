@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from unmoor.model import names, requirement
 from unmoor.model.requirement import (
-    NO_REQUIREMENTS,
     NodeSelectorRequirement,
     Requirement,
     RequirementError,
@@ -248,7 +247,7 @@ def test_labels_are_requirements_and_single_values_are_labels() -> None:
 
     assert Requirements.from_labels(labels).labels() == labels
     assert Requirements.all_of([of("In", "a", "b"), of("Exists", key="x")]).labels() == {}
-    assert NO_REQUIREMENTS.labels() == {}
+    assert Requirements.all_of([]).labels() == {}
 
 
 @pytest.mark.parametrize(

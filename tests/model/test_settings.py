@@ -175,23 +175,15 @@ def test_a_limit_can_be_switched_off_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "ours", "adopted"),
+    ("data", "found"),
     [
-        ({}, True, False),
-        ({"featureGates.driftEnabled": "true"}, True, True),
-        ({"featureGates.driftEnabled": "false"}, False, False),
+        ({}, None),
+        ({"featureGates.driftEnabled": "true"}, True),
+        ({"featureGates.driftEnabled": "false"}, False),
     ],
 )
-def test_r15_whose_machines_drift(data: dict[str, str], *, ours: bool, adopted: bool) -> None:
-    found = read(data)
-
-    assert found.is_drift_on is ours
-    assert found.is_drift_on_for_adopted is adopted
-
-
-def test_a_node_stays_picked_for_two_batches_at_least() -> None:
-    assert DEFAULTS.nomination_s == 20
-    assert read({"batchMaxDuration": "2s"}).nomination_s == 10
+def test_r15_not_set_is_neither_on_nor_off(data: dict[str, str], *, found: bool | None) -> None:
+    assert read(data).drift_enabled is found
 
 
 def test_every_setting_has_one_key_a_description_and_a_default_that_can_be_read() -> None:

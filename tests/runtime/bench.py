@@ -61,9 +61,6 @@ class ScriptedCloud:
     async def terminate(self, provider_id: str) -> None:
         await self._answer(provider_id)
 
-    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
-        await self._answer(provider_id, tags)
-
     async def instance_types(self) -> tuple[InstanceType, ...]:
         return ()
 

@@ -15,7 +15,6 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
-    TagInstance,
     Terminate,
 )
 from unmoor.model.kinds import MACHINES, ref_of
@@ -34,7 +33,6 @@ from unmoor.sim.virtual import EPOCH, run
 CLOUD_EFFECTS: list[tuple[AnyEffect, Asked | None, str]] = [
     (Launch(machine=MACHINES.ref("m", uid="u"), request=REQUEST), Asked.LAUNCH, "u-1"),
     (Terminate(provider_id="sim:///a"), Asked.TERMINATION, "sim:///a"),
-    (TagInstance(provider_id="sim:///a", tags={"a": "b"}), None, ""),
     (Observe(asked=Asked.INSTANCE, subject="sim:///a"), Asked.INSTANCE, "sim:///a"),
     (Observe(asked=Asked.INSTANCES, subject="harbour"), Asked.INSTANCES, "harbour"),
 ]

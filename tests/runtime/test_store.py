@@ -13,7 +13,6 @@ from unmoor.model.base import JSON, Object
 from unmoor.model.kinds import KIND_OF, KINDS, MACHINES, NODES, PODS, ref_of
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.settings import Settings
-from unmoor.model.snapshot import CHANGES_KEPT
 from unmoor.runtime import store as store_module
 from unmoor.runtime.store import Store
 
@@ -195,7 +194,7 @@ def test_what_was_never_readable_wakes_nobody_but_is_known() -> None:
 
     assert listening.heard == []
     assert store.broken(MACHINES) == {("", "m"): "odd"}
-    assert store.changed_since(0) == frozenset({ref_of(machine("m"))})
+    assert store.version == 1
 
 
 def test_a_broken_successor_ends_its_predecessor() -> None:
@@ -331,32 +330,21 @@ def test_answers_are_kept_within_bounds_and_may_be_lost() -> None:
 # ---------------------------------------------------------------------------- versions and freezing
 
 
-def test_changes_since_a_version_are_told_as_long_as_they_are_known() -> None:
+def test_each_change_is_another_version_and_no_news_is_none() -> None:
     store = Store()
-    store.put(NODES, at_version(node("a"), 5))
-    seen = store.version
-    store.put(NODES, at_version(node("b"), 6))
-    store.put(PODS, at_version(POD, 7))
-
-    assert store.changed_since(seen) == frozenset({ref_of(node("b")), ref_of(POD)})
-    assert store.changed_since(store.version) == frozenset()
-    assert len(store.changed_since(0) or ()) == 3
-
-
-def test_old_questions_and_new_settings_get_no_answer() -> None:
-    store = Store()
-    for number in range(2 * CHANGES_KEPT + 1):
-        store.put(NODES, at_version(A, number + 1))
-
-    assert len(store._changes) == CHANGES_KEPT + 1
-    assert store.changed_since(CHANGES_KEPT - 1) is None
-    assert store.changed_since(CHANGES_KEPT) == frozenset({ref_of(A)})
-    assert store.freeze().changed_since(CHANGES_KEPT - 1) is None
-
-    seen = store.version
+    versions = [store.version]
+    store.put(NODES, at_version(A, 5))
+    versions.append(store.version)
+    store.mark_broken(NODES, broken(node("b"), 7))
+    versions.append(store.version)
+    store.drop(NODES, at_version(A, 8))
+    versions.append(store.version)
     store.configure(Settings(kept_disruptions=3))
-    assert store.changed_since(seen) is None
-    assert store.changed_since(store.version) == frozenset()
+    versions.append(store.version)
+    store.put(NODES, at_version(A, 4))
+
+    assert versions == sorted(set(versions))
+    assert store.version == versions[-1]
 
 
 def test_a_frozen_view_stays_as_it_is() -> None:

@@ -14,7 +14,6 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
-    TagInstance,
     Terminate,
 )
 from unmoor.lifecycle.step import Step
@@ -139,7 +138,6 @@ EFFECTS: list[tuple[AnyEffect, str]] = [
         "launch u-1 for machine/m",
     ),
     (Terminate(provider_id="sim:///a"), "terminate sim:///a"),
-    (TagInstance(provider_id="sim:///a", tags={"b": "1", "a": "2"}), "tag sim:///a ['a', 'b']"),
     (Observe(asked=Asked.INSTANCE, subject="sim:///a"), "observe instance sim:///a"),
     (
         Publish(regarding=NODE, reason="Cordoned", message="no new pods"),

@@ -116,9 +116,6 @@ class CloudWrapper:
     async def terminate(self, provider_id: str) -> None:
         await self._cloud.terminate(provider_id)
 
-    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
-        await self._cloud.tag(provider_id, tags)
-
     async def instance_types(self) -> tuple[InstanceType, ...]:
         return await self._cloud.instance_types()
 

@@ -10,7 +10,7 @@ from unmoor.model.base import JSON
 from unmoor.model.instance import InstanceState, LaunchRequest
 from unmoor.model.kinds import CONFIG_MAPS
 from unmoor.runtime.ports import ApiError, Change, CloudError, PortError, Unreachable
-from unmoor.sim.faults import ALWAYS, ApiFaults, CloudFaults, FaultyApi, FaultyCloud
+from unmoor.sim.faults import ApiFaults, CloudFaults, FaultyApi, FaultyCloud, Ratio
 
 REF = CONFIG_MAPS.ref("a", "default")
 BODY: JSON = {
@@ -25,6 +25,9 @@ ASKED = LaunchRequest(token="t", cluster="c", machine="m")
 
 def api_of(cluster: Cluster, **faults: Any) -> FaultyApi:
     return FaultyApi(cluster.api, Random(0), cluster.clock, ApiFaults(**faults))
+
+
+ALWAYS: Ratio = (1, 1)
 
 
 def cloud_of(cluster: Cluster, **faults: Any) -> FaultyCloud:
@@ -218,7 +221,6 @@ CALLS: dict[str, Call] = {
     "get": lambda cloud, made: cloud.get(made),
     "list": lambda cloud, _: cloud.list("c"),
     "terminate": lambda cloud, made: cloud.terminate(made),
-    "tag": lambda cloud, made: cloud.tag(made, {}),
     "instance_types": lambda cloud, _: cloud.instance_types(),
 }
 

@@ -29,7 +29,6 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
-    TagInstance,
     Terminate,
 )
 from unmoor.model import names
@@ -220,7 +219,7 @@ def _identity_of(effect: AnyEffect) -> tuple[str, str, str]:
             return what, f"{effect.ref} {effect.ref.uid}", ""
         case Launch():
             return what, str(effect.machine), ""
-        case Terminate() | TagInstance():
+        case Terminate():
             return what, effect.provider_id, ""
         case Observe():
             return what, effect.subject, str(effect.asked)
@@ -270,8 +269,6 @@ def line_of(outcome: Outcome, view: View | None = None) -> Line | None:
                     **(_about(effect, effect.machine) if effect.machine else _why(effect)),
                 },
             )
-        case TagInstance():
-            return "debug", "tagged instance", {"provider-id": effect.provider_id}
         case Observe() | Publish():
             return None
 

@@ -44,10 +44,6 @@ class MeteredCloud:
         """Tell it to go."""
         await self._measured("Delete", self._cloud.terminate(provider_id))
 
-    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
-        """Set tags."""
-        await self._measured("Tag", self._cloud.tag(provider_id, tags))
-
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """What is on offer."""
         return await self._measured("GetInstanceTypes", self._cloud.instance_types())

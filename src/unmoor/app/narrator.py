@@ -141,7 +141,7 @@ class Narrator:
                 self.tell("cluster", f"node {old.name} is gone")
             return
         if new.is_initialized and (old is None or not old.is_initialized):
-            zone = new.metadata.labels.get("topology.kubernetes.io/zone", "?")
+            zone = new.metadata.labels.get(names.ZONE, "?")
             self.tell("cluster", f"node {new.name} in {zone} is ready for pods")
         elif old is not None and old.is_initialized and old.is_ready != new.is_ready:
             said = "is ready again" if new.is_ready else "is not ready: nothing is heard from it"

@@ -14,8 +14,6 @@ import msgspec
 
 from unmoor.app.draining import Change, Drained
 
-DONE_SHOWN = 5
-"""Pods that are gone and still stand in the live table."""
 STYLES = {"held": "yellow", "terminating": "cyan", "gone": "green", "waiting": "dim"}
 
 

@@ -99,11 +99,6 @@ class SimulatedCloud:
             raise CloudError("not-found", f"{provider_id} is terminated")
         await self._patch(provider_id, {"spec": {"terminate": True}})
 
-    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
-        """Set tags; those that are not named stay."""
-        await self.get(provider_id)
-        await self._patch(provider_id, {"spec": {"tags": tags}})
-
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """Everything on sale. Like a real cloud, it does not tell what is out of stock."""
         return self._types

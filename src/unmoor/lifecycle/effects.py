@@ -21,7 +21,6 @@ from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import KINDS, ref_of
 from unmoor.model.node import Node
 from unmoor.model.observation import Asked
-from unmoor.model.taint import Taint
 from unmoor.policy.verdict import Verdict
 
 
@@ -93,13 +92,6 @@ class Terminate(Effect, frozen=True, kw_only=True):
     machine: Ref | None = None
 
 
-class TagInstance(Effect, frozen=True, kw_only=True):
-    """Set tags on a cloud machine."""
-
-    provider_id: str
-    tags: dict[str, str]
-
-
 class Observe(Effect, frozen=True, kw_only=True):
     """Put a question to the outside; the answer is in the view next time."""
 
@@ -120,9 +112,7 @@ class Publish(Effect, frozen=True, kw_only=True):
     """The same words on the same object within this time are not said again."""
 
 
-AnyEffect: TypeAlias = (
-    Patch | Create | Delete | Evict | Launch | Terminate | TagInstance | Observe | Publish
-)
+AnyEffect: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | Observe | Publish
 
 
 def cordon(
@@ -228,12 +218,6 @@ def describe(
     given = {"labels": labels, "annotations": annotations}
     metadata = {field: values for field, values in given.items() if values}
     return patch_as_seen(obj, {"metadata": metadata}, why=why)
-
-
-def set_taints(node: Node, taints: tuple[Taint, ...], *, why: str = "") -> Patch:
-    """Replace a node's taints as they were in this version of it."""
-    body = {"spec": {"taints": [msgspec.to_builtins(taint) for taint in taints]}}
-    return patch_as_seen(node, body, why=why)
 
 
 def add_finalizer(obj: Object, finalizer: str, *, why: str = "") -> Patch:

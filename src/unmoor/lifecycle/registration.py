@@ -105,8 +105,7 @@ def claim(machine: Machine, node: Node) -> Patch:
         body["spec"] = {"taints": msgspec.to_builtins(taints)}
     else:
         # A linked node keeps its own annotations; but whose it is must stand there.
-        managed_by = machine.metadata.annotations.get(names.MANAGED_BY, "")
-        metadata["annotations"] = {names.MANAGED_BY: managed_by}
+        metadata["annotations"] = {names.MANAGED_BY: machine.managed_by}
     counted = () if machine.linked_to else (_created(machine),)
     why = f"it is the node of machine {machine.name}"
     return patch_as_seen(node, body, why=why, facts=counted)

@@ -326,7 +326,6 @@ def disruption() -> JSON:
         uid=_string(),
         machine=_string(),
         machineUID=_string(),
-        providerID=_string(),
     )
     owner = _object(
         required=("kind", "namespace", "name", "uid"),
@@ -343,7 +342,6 @@ def disruption() -> JSON:
         summary=_string("The nodes that go, for a person: some by name, the rest counted."),
         nodes=_list(node, "The nodes that go, by identity."),
         moved=_list(owner, "Who owns the pods that move, and how many of them were ready."),
-        createdBy=_string("The controller or the person who decided."),
     )
     status = _object(
         "What has become of it.",

@@ -105,19 +105,9 @@ class Machine(Object):
         return self.has(MACHINE_INITIALIZED)
 
     @property
-    def is_drifted(self) -> bool:
-        """It no longer is what its provisioner asks for."""
-        return self.has(MACHINE_DRIFTED)
-
-    @property
     def is_empty(self) -> bool:
         """No workload pod is on its node."""
         return self.has(MACHINE_EMPTY)
-
-    @property
-    def is_expired(self) -> bool:
-        """It is older than its provisioner allows."""
-        return self.has(MACHINE_EXPIRED)
 
     @property
     def provider_id(self) -> str:
@@ -163,9 +153,3 @@ class Machine(Object):
     def managed_by(self) -> str:
         """The cluster whose unmoor runs it; "" makes it someone else's (decisions, "Ours")."""
         return self.metadata.annotations.get(names.MANAGED_BY, "")
-
-    @property
-    def scheme(self) -> str:
-        """The part of the provider id before ``://``: which cloud it is from, "" when unknown."""
-        scheme, separator, _ = self.status.provider_id.partition("://")
-        return scheme if separator else ""

@@ -37,14 +37,12 @@ EXCLUDE_FROM_LOAD_BALANCERS_VALUE = "karpenter"
 # Kubernetes annotations.
 MIRROR_POD = "kubernetes.io/config.mirror"
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 # Kubernetes taint keys.
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
-OUT_OF_SERVICE_VALUE = "nodeshutdown"
 UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 
 EPHEMERAL_TAINTS: tuple[tuple[str, str], ...] = (
@@ -71,17 +69,10 @@ ON_DEMAND = "on-demand"
 
 # Karpenter annotations.
 DO_NOT_EVICT = "karpenter.sh/do-not-evict"
-DO_NOT_CONSOLIDATE = "karpenter.sh/do-not-consolidate"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
-PROVISIONER_HASH = "karpenter.sh/provisioner-hash"
-PROVIDER_COMPATIBILITY = "karpenter.sh/compatibility/provider"
 LINKED = "karpenter.sh/linked"
 KARPENTER_MANAGED_BY = "karpenter.sh/managed-by"
 EMPTINESS_TIMESTAMP = "karpenter.sh/emptiness-timestamp"
-VOLUNTARY_DISRUPTION = "karpenter.sh/voluntary-disruption"
-VOLUNTARY_DISRUPTION_DRIFTED = "drifted"
-VOLUNTARY_DISRUPTION_EXPIRED = "expired"
-NODE_TEMPLATE_HASH = "karpenter.k8s.aws/nodetemplate-hash"
 
 TERMINATION_FINALIZER = "karpenter.sh/termination"
 """On Node and Machine. Shared with Karpenter: never act on a node whose Machine is not ours."""
@@ -97,10 +88,6 @@ CORDONED = "unmoor.dev/cordoned"
 """On a Node: set with a cordon of ours, to the name of its command, or to "termination"."""
 DRAIN_DEADLINE = "unmoor.dev/drain-deadline"
 """On a Node: when its drain ends by force: a time (RFC 3339), or a duration from its deletion."""
-PROVISIONER_HASH_VERSION = "unmoor.dev/provisioner-hash-version"
-"""On a Machine: which version of our hash algorithm wrote ``karpenter.sh/provisioner-hash``."""
-NODE_TEMPLATE_HASH_VERSION = "unmoor.dev/nodetemplate-hash-version"
-"""On a Machine: the same for ``karpenter.k8s.aws/nodetemplate-hash``."""
 
 TRUE = "true"
 """The one value that switches an annotation or a label on (spec 1.6); "True" and "1" do not."""

@@ -53,7 +53,7 @@ class Node(Object):
     @property
     def is_initialized(self) -> bool:
         """Labelled ``karpenter.sh/initialized=true`` (spec 2.1)."""
-        return self.metadata.labels.get(names.INITIALIZED) == "true"
+        return self.metadata.labels.get(names.INITIALIZED) == names.TRUE
 
     @property
     def provisioner_name(self) -> str:

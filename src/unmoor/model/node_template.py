@@ -39,21 +39,12 @@ BLOCK_DEVICES_MOST = 100
 
 
 class MetadataOptions(Struct):
-    """Access to the instance's metadata service; the defaults are those of spec 1.4."""
+    """Access to the instance's metadata service (spec 1.4)."""
 
     http_endpoint: str | None = None
     http_protocol_ipv6: str | None = field(default=None, name="httpProtocolIPv6")
     http_put_response_hop_limit: int | None = None
     http_tokens: str | None = None
-
-
-DEFAULT_METADATA_OPTIONS = MetadataOptions(
-    http_endpoint="enabled",
-    http_protocol_ipv6="disabled",
-    http_put_response_hop_limit=2,
-    http_tokens="required",
-)
-"""What holds when ``metadataOptions`` is not given at all."""
 
 
 class BlockDevice(Struct):
@@ -133,11 +124,6 @@ class AWSNodeTemplate(Object):
     def ami_family(self) -> str:
         """The family, with its default (spec 1.4)."""
         return self.spec.ami_family or DEFAULT_AMI_FAMILY
-
-    @property
-    def hash(self) -> str:
-        """The hash of its static fields as last written, "" before."""
-        return self.metadata.annotations.get(names.NODE_TEMPLATE_HASH, "")
 
 
 def validate(template: AWSNodeTemplate) -> tuple[FieldError, ...]:

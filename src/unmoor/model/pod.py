@@ -135,7 +135,7 @@ class Pod(Object):
     @property
     def is_do_not_evict(self) -> bool:
         """Carries ``karpenter.sh/do-not-evict`` with exactly "true" (spec 1.6)."""
-        return self.metadata.annotations.get(names.DO_NOT_EVICT) == "true"
+        return self.metadata.annotations.get(names.DO_NOT_EVICT) == names.TRUE
 
     @property
     def grace_s(self) -> int:

@@ -99,11 +99,6 @@ class Provisioner(Object):
         return self.spec.ttl_seconds_after_empty if self.policy is Policy.WHEN_EMPTY else None
 
     @property
-    def ttl_until_expired_s(self) -> int | None:
-        """How old a node may become, None without end; 0 means every node is expired."""
-        return self.spec.ttl_seconds_until_expired
-
-    @property
     def weight(self) -> int:
         """Provisioners with a higher weight are tried first."""
         return self.spec.weight or 0
@@ -112,11 +107,6 @@ class Provisioner(Object):
     def limits(self) -> dict[str, str | int | float]:
         """Its limits as written, {} when it has none."""
         return self.spec.limits.resources if self.spec.limits is not None else {}
-
-    @property
-    def template_name(self) -> str:
-        """The node template it refers to, "" when it refers to none."""
-        return self.spec.provider_ref.name if self.spec.provider_ref is not None else ""
 
     @property
     def is_aws(self) -> bool:

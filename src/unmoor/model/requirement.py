@@ -372,6 +372,3 @@ class Requirements(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Each requirement as a person would write it, sorted by key."""
         return ", ".join(str(one) for one in self)
-
-
-NO_REQUIREMENTS = Requirements({})

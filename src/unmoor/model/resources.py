@@ -107,11 +107,6 @@ def exceeds(used: Resources, limits: Resources) -> tuple[str, ...]:
     return tuple(sorted(name for name, limit in limits.items() if used.get(name, 0) > limit))
 
 
-def is_zero(amounts: Resources) -> bool:
-    """True when no resource has an amount."""
-    return not any(amounts.values())
-
-
 def render(amounts: Resources) -> dict[str, str]:
     """Return the amounts as quantities, sorted by name: ``{"cpu": "1500m", "memory": "2Gi"}``."""
     return {name: render_amount(name, amounts[name]) for name in sorted(amounts)}

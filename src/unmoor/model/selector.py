@@ -79,12 +79,6 @@ class LabelSelector(Struct):
             labels.get(key) == value for key, value in self.match_labels.items()
         )
 
-    def to_text(self) -> str:
-        """The selector as kubectl writes it, sorted; "" selects everything."""
-        parts = [f"{key}={value}" for key, value in self.match_labels.items()]
-        parts += [str(expression) for expression in self.match_expressions]
-        return ",".join(sorted(parts))
-
 
 def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     """True when ``selector`` selects something with these labels; None selects nothing.
@@ -252,8 +246,3 @@ def parse_fields(text: str) -> tuple[FieldRequirement, ...]:
             )
         )
     return tuple(requirements)
-
-
-def matches_fields(requirements: tuple[FieldRequirement, ...], fields: Mapping[str, str]) -> bool:
-    """True when every requirement agrees; a field that is not there counts as ""."""
-    return all((fields.get(one.path, "") == one.value) == one.is_equal for one in requirements)

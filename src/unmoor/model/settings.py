@@ -103,21 +103,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     aws: AWSSettings = AWSSettings()
     cadence: Cadence = Cadence()
 
-    @property
-    def nomination_s(self) -> float:
-        """How long a node that was picked for a pod is kept for it (spec 10.4)."""
-        return max(self.cadence.nomination_least_s, 2 * self.batch_max_duration_s)
-
-    @property
-    def is_drift_on(self) -> bool:
-        """Drift of machines that we created is on unless it is switched off (R15)."""
-        return self.drift_enabled is not False
-
-    @property
-    def is_drift_on_for_adopted(self) -> bool:
-        """Machines that we only adopted drift when the ConfigMap says so in as many words (R15)."""
-        return self.drift_enabled is True
-
 
 class Setting(msgspec.Struct, frozen=True):
     """One key: its name in the ConfigMap, where its value lives, and how it is read.

@@ -9,14 +9,13 @@ Must not: be changed by whoever receives it. The underscored writers are the sto
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from unmoor.model.base import Key, Object, Ref
-from unmoor.model.cluster import PriorityClass
 from unmoor.model.disruption import Disruption
 from unmoor.model.disruption_budget import PodDisruptionBudget
 from unmoor.model.instance import CloudInstance
@@ -83,8 +82,6 @@ INDEXES: tuple[Index, ...] = (
 _INDEXES_OF: dict[str, tuple[Index, ...]] = {
     kind: tuple(index for index in INDEXES if index.kind == kind) for kind in KINDS
 }
-CHANGES_KEPT = 10_000
-"""How many changes are remembered for ``changed_since``; older questions get None."""
 
 
 class View:
@@ -100,8 +97,6 @@ class View:
             index.name: Table() for index in INDEXES
         }
         self._answers: dict[tuple[Asked, str], Answer[Any]] = {}
-        self._changes: list[tuple[int, Ref]] = []
-        self._complete_since = 0
         self._broken: dict[str, dict[Key, Unreadable]] = {kind: {} for kind in KINDS}
 
     @classmethod
@@ -210,11 +205,6 @@ class View:
         """The claims that name a volume: one of them has it, if any."""
         return self._by("claims_by_volume", "PersistentVolumeClaim", volume)
 
-    def priority_class(self, name: str) -> PriorityClass | None:
-        """One priority class by name."""
-        found: PriorityClass | None = self._objects["PriorityClass"].get(("", name))
-        return found
-
     def answer(self, asked: Asked, subject: str) -> Answer[Any] | None:
         """What the outside last said to a question, None when it was not asked."""
         return self._answers.get((asked, subject))
@@ -244,16 +234,6 @@ class View:
         )
         return tuple(sorted(on_it))
 
-    def changed_since(self, version: int) -> frozenset[Ref] | None:
-        """What changed after ``version``; None when anything may have.
-
-        That is when it is too long ago to say, or when the settings have changed since.
-        """
-        if version < self._complete_since:
-            return None
-        first = bisect_right(self._changes, version, key=_version_of)
-        return frozenset(ref for _, ref in self._changes[first:])
-
     def freeze(self) -> View:
         """The view as it is now, for as long as it is kept, while the live view goes on."""
         frozen = View(self.settings, self.identity)
@@ -261,8 +241,6 @@ class View:
         frozen._objects = {kind: _past(objects) for kind, objects in self._objects.items()}
         frozen._indexes = {name: _past(entries) for name, entries in self._indexes.items()}
         frozen._answers = dict(self._answers)
-        frozen._changes = list(self._changes)
-        frozen._complete_since = self._complete_since
         frozen._broken = {kind: dict(broken) for kind, broken in self._broken.items()}
         return frozen
 
@@ -304,20 +282,7 @@ class View:
             for entry in dict.fromkeys(after):
                 if entry not in before:
                     entries.put(entry, _with(entries.get(entry, ()), key))
-        obj: Any = old if new is None else new
-        self._note_change(Ref(kind, key[1], namespace=key[0], uid=obj.metadata.uid))
-
-    def _note_change(self, ref: Ref) -> None:
         self.version += 1
-        self._changes.append((self.version, ref))
-        if len(self._changes) > 2 * CHANGES_KEPT:
-            self._complete_since = self._changes[CHANGES_KEPT - 1][0]
-            del self._changes[:CHANGES_KEPT]
-
-    def _note_all_changed(self) -> None:
-        self.version += 1
-        self._changes.clear()
-        self._complete_since = self.version
 
 
 def _live(rows: Rows[K, V]) -> Table[K, V]:
@@ -327,10 +292,6 @@ def _live(rows: Rows[K, V]) -> Table[K, V]:
 
 def _past(rows: Rows[K, V]) -> Past[K, V]:
     return rows.past() if isinstance(rows, Table) else rows
-
-
-def _version_of(change: tuple[int, Ref]) -> int:
-    return change[0]
 
 
 def _with(keys: tuple[Key, ...], key: Key) -> tuple[Key, ...]:
@@ -345,4 +306,4 @@ def _without(keys: tuple[Key, ...], key: Key) -> tuple[Key, ...]:
     return keys[:at] + keys[at + 1 :]
 
 
-__all__ = ["CHANGES_KEPT", "INDEXES", "Identity", "Index", "View"]
+__all__ = ["INDEXES", "Identity", "Index", "View"]

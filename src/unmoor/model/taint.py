@@ -23,7 +23,6 @@ EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 KEEPS_OUT = (NO_SCHEDULE, NO_EXECUTE)
 """The effects that a pod must tolerate in order to be placed."""
 
-EQUAL = "Equal"
 EXISTS = "Exists"
 GREATER = "Gt"
 LESS = "Lt"

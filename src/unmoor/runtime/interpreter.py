@@ -27,7 +27,6 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
-    TagInstance,
     Terminate,
 )
 from unmoor.model.base import JSON, Ref
@@ -100,7 +99,7 @@ def problem_of(error: PortError, ref: Ref | None = None) -> Problem:
 
 
 _BUG = Problem(ProblemKind.UNKNOWN, "a bug of ours")
-_Asking: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | TagInstance | Observe
+_Asking: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | Observe
 """What has an answer that must be waited for: everything but Publish."""
 
 
@@ -158,7 +157,7 @@ class Interpreter:
 
     def _permits(self, effect: _Asking) -> AbstractAsyncContextManager[None]:
         match effect:
-            case Launch() | Terminate() | TagInstance():
+            case Launch() | Terminate():
                 return self._calls
             case Observe() if effect.asked not in {Asked.OBJECT, Asked.PODS}:
                 return self._calls
@@ -179,8 +178,6 @@ class Interpreter:
                 return await self._launch(effect)
             case Terminate():
                 return await self._terminate(effect)
-            case TagInstance():
-                return await self._tag(effect)
             case Observe():
                 return await self._observe(effect)
 
@@ -291,13 +288,6 @@ class Interpreter:
             return True
 
         return await self._ask(Asked.TERMINATION, effect.provider_id, terminate)
-
-    async def _tag(self, effect: TagInstance) -> Problem | None:
-        try:
-            await self._provider().tag(effect.provider_id, effect.tags)
-        except PortError as error:
-            return problem_of(error)
-        return None
 
     async def _observe(self, effect: Observe) -> Problem | None:
         match effect.asked:

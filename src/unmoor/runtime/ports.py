@@ -221,10 +221,6 @@ class Cloud(Protocol):
         """Tell it to go. Returns when the cloud has accepted; "not-found" when it is gone."""
         ...
 
-    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
-        """Set tags."""
-        ...
-
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """The shapes on offer, with zones, capacity types and prices."""
         ...

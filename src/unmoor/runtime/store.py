@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from unmoor.model.base import JSON, Key, Object, Ref, without_nulls
+from unmoor.model.base import JSON, Key, Object, without_nulls
 from unmoor.model.kinds import KINDS, PODS, Resource
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.settings import Settings
@@ -189,7 +189,7 @@ class Store(View):
         if self._broken[kind].get(ref.key) == unreadable:
             return
         self._broken[kind][ref.key] = unreadable
-        self._note_change(ref)
+        self.version += 1
         if held is not None:
             self._tell(kind, held, held)
 
@@ -266,7 +266,7 @@ class Store(View):
     def configure(self, settings: Settings) -> None:
         """Take new settings; every key may look at them at its next step."""
         self.settings = settings
-        self._note_all_changed()
+        self.version += 1
 
     def _note_news(self, kind: str, key: Key, uid: str) -> None:
         if (news := self._news.get(kind)) is not None:
@@ -319,7 +319,7 @@ class Store(View):
     def _unmark(self, kind: str, key: Key) -> None:
         self._broken_at[kind].pop(key, None)
         if self._broken[kind].pop(key, None) is not None:
-            self._note_change(Ref(kind, key[1], namespace=key[0]))
+            self.version += 1
 
     def _tell(self, kind: str, old: Any | None, new: Any | None) -> None:
         for listener in self._listeners:

@@ -22,7 +22,6 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
-    TagInstance,
     Terminate,
 )
 from unmoor.lifecycle.step import Step
@@ -156,8 +155,6 @@ def describe(effect: AnyEffect) -> str:
             return f"launch {effect.request.token} for {effect.machine}"
         case Terminate():
             return f"terminate {effect.provider_id}"
-        case TagInstance():
-            return f"tag {effect.provider_id} {sorted(effect.tags)}"
         case Observe():
             return f"observe {effect.asked} {effect.subject}"
         case Publish():

@@ -41,7 +41,6 @@ T = TypeVar("T")
 Ratio: TypeAlias = tuple[int, int]
 """A chance as (hits, of how many)."""
 NEVER: Ratio = (0, 1)
-ALWAYS: Ratio = (1, 1)
 
 Seconds: TypeAlias = tuple[float, float]
 """A delay is drawn evenly from (shortest, longest)."""
@@ -289,10 +288,6 @@ class FaultyCloud:
             self._lag(provider_id, before)
 
         await self._through(end)
-
-    async def tag(self, provider_id: str, tags: dict[str, str]) -> None:
-        """Tag."""
-        await self._through(lambda: self._cloud.tag(provider_id, tags))
 
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """What is on sale."""

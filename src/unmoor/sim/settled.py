@@ -110,7 +110,7 @@ def _nodes_have_gone_in_time(truth: Truth) -> Iterator[Unsettled]:
         provisioner = truth.provisioner_of(node)
         if provisioner is None or not truth.is_ours(node) or true.is_deleting(node):
             continue
-        is_up = (node["metadata"].get("labels") or {}).get(names.INITIALIZED) == "true"
+        is_up = (node["metadata"].get("labels") or {}).get(names.INITIALIZED) == names.TRUE
         if not is_up or not truth.machines_of(node["spec"].get("providerID", "")):
             continue
         if names.DO_NOT_DISRUPT in true.marks_of(node):

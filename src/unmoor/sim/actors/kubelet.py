@@ -315,11 +315,6 @@ class HollowKubelets(Actor):
         return None
 
 
-def hollow_label() -> dict[str, str]:
-    """The label of a node that is played without an Instance."""
-    return {HOLLOW: names.TRUE}
-
-
 def _seconds(pod: Pod, annotation: str) -> float | None:
     """A number in an annotation; what is no number is not there."""
     try:

@@ -38,8 +38,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
     has_status: bool = False
     """It has a status subresource, so that main and status writes do not touch each other."""
-    keeps_status: bool = False
-    """A status given at creation is kept."""
     has_generation: bool = False
     """The server counts changes of the spec; else ``generation`` stays what the creator wrote."""
     counts_annotations: bool = False
@@ -94,7 +92,6 @@ EVENT_FIELDS: Fields = {
 _RULES: dict[str, Rules] = {
     "Node": Rules(
         has_status=True,
-        keeps_status=True,
         fields={**META_FIELDS, "spec.unschedulable": ("spec", "unschedulable")},
         absent={"spec.unschedulable": "false"},
     ),

@@ -341,14 +341,6 @@ def _logical_causes(node: _Node, value: Any, where: str) -> Found:
             yield from others
 
 
-def schemas_of(definitions: tuple[JSON, ...]) -> dict[str, Schema]:
-    """The schema of each custom kind, by the kind's name."""
-    return {
-        definition["spec"]["names"]["kind"]: Schema(stored_version(definition["spec"])[1])
-        for definition in definitions
-    }
-
-
 def stored_version(spec: JSON) -> tuple[JSON, JSON]:
     """The version in which a CRD's objects are stored, and its schema."""
     version: JSON = next(one for one in spec["versions"] if one.get("storage"))

@@ -31,7 +31,6 @@ Kind: TypeAlias = Literal[
 REF = "#/components/schemas/"
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 INT_OR_STRING = "x-kubernetes-int-or-string"
-EMBEDDED = "x-kubernetes-embedded-resource"
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _SPECIAL: dict[str, Kind] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
