@@ -13,6 +13,7 @@ import msgspec
 
 from unmoor.kube import proxy
 from unmoor.kube.entry import Fields, Pem
+from unmoor.kube.host import is_host
 from unmoor.kube.proxy import Proxy
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
@@ -66,7 +67,7 @@ def read(fields: Fields, environ: Mapping[str, str]) -> Cluster:
             True,
         )
     name = cluster.tls_server_name or ""
-    if not name.isascii() or not name.isprintable() or any(char in name for char in " :/@"):
+    if name and not is_host(name):
         fields.refuse(
             "tls-server-name", "it is not the name of a host", "write it without a port", name
         )
@@ -95,7 +96,7 @@ def _server(server: str, fields: Fields) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         fields.refuse("server", "it is not a URL", remedy)
-    if parts.scheme not in {"https", "http"} or not host:
+    if parts.scheme not in {"https", "http"} or not host or not is_host(host):
         fields.refuse("server", f"{server!r} is not a URL of an API server", remedy)
     if parts.query or parts.fragment:
         fields.refuse("server", "it has a query or a fragment", remedy)

@@ -54,11 +54,12 @@ _PUBLIC = {
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One named entry, and the file it stands in."""
+    """One named entry, and the file it stands in. ``section``: cluster, user or context."""
 
     file: Path
+    section: str
     name: str
-    body: dict[str, Any]
+    body: Any
 
     def __repr__(self) -> str:
         """Without its body: it may hold secrets."""
@@ -85,21 +86,31 @@ class Fields:
 
     def typed(self, kind: type[T]) -> T:
         """All fields at once; ``kind`` says which types they have."""
+        try:  # YAML has values over which whoever writes or sends them stumbles later.
+            msgspec.json.encode(self._entry.body, enc_hook=str)
+        except (UnicodeEncodeError, RecursionError):
+            self.refuse(
+                self._entry.section,
+                "it refers to itself, or has half a character in it",
+                "write it anew",
+            )
         try:
             return msgspec.convert(self._entry.body, kind)
         except msgspec.ValidationError as error:
             # msgspec names types and the path, never the value.
-            problem, _, path = str(error).partition(" - at `$.")
-            field = path.rstrip("`")
+            problem, _, path = str(error).partition(" - at ")
+            field = path.removeprefix("`key` in ").strip("`").lstrip("$.")
             return self.refuse(
-                field or self._entry.name,
+                field or self._entry.section,
                 problem,
-                "put texts in quotes",
+                "put texts in quotes" if field else "write a mapping of its fields",
                 _value_at(self._entry.body, field),
             )
 
-    def path(self, written: str) -> Path:
+    def path(self, field: str, written: str) -> Path:
         """A path as it is meant: relative to the file that says it."""
+        if "\0" in written:
+            self.refuse(field, "no path has a NUL in it", "remove it")
         return self._entry.file.parent / Path(written)
 
     def pem(self, field: str, within: Mapping[str, Any] | None = None, prefix: str = "") -> Pem:
@@ -108,7 +119,7 @@ class Fields:
         if inline := body.get(f"{field}-data"):
             return Pem(self._decoded(f"{prefix}{field}-data", inline))
         if written := body.get(field):
-            path = self.path(written)
+            path = self.path(f"{prefix}{field}", written)
             return Pem(self._contents(f"{prefix}{field}", path), path)
         return Pem()
 

@@ -100,9 +100,10 @@ def _merge(merged: _Merged, path: Path) -> None:
             found[entry.name] = entry
         for name, entry in found.items():
             entries.setdefault(name, entry)
-    current = document.get("current-context")
-    if isinstance(current, str):
-        merged.current = merged.current or current
+    current = document.get("current-context") or ""
+    if not isinstance(current, str):
+        raise ConfigError(str(path), "current-context", "it is not a text", "put it in quotes")
+    merged.current = merged.current or current
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -147,9 +148,7 @@ def _named(path: Path, section: str, entries: object) -> Iterable[Entry]:
             raise ConfigError(
                 str(path), f"{section}[{number}].name", "it is not a text", "give it a name"
             )
-        if not isinstance(body, dict):
-            body = {}
-        yield Entry(path, name, body)
+        yield Entry(path, section[:-1], name, {} if body is None else body)
 
 
 # ------------------------------------------------------------------------------------- one context
@@ -164,7 +163,7 @@ def _configure(merged: _Merged, context: Entry, environ: Mapping[str, str]) -> C
     if chosen.user:
         entry = _find(merged.users, chosen.user, origin, "user")
     else:
-        entry = Entry(context.file, "", {})
+        entry = Entry(context.file, "user", "", {})
     fields = Fields(entry, f"{entry.file}: context {context.name!r}: user {chosen.user!r}")
     user = user_entry.read(fields, entry.name, cluster.told, environ)
     return Config(

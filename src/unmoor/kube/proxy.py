@@ -17,6 +17,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import msgspec
 
+from unmoor.kube.host import is_host
 from unmoor.kube.refusal import ConfigError
 from unmoor.kube.secret import Secret
 
@@ -61,7 +62,7 @@ def parse(text: str, origin: str, field: str) -> Proxy:
             "name an http proxy, or forward a port: ssh -L 6443:API_SERVER:6443 HOST, with "
             "https://127.0.0.1:6443 as server and the server's own name as tls-server-name",
         )
-    if parts.scheme not in _PORTS or not host:
+    if parts.scheme not in _PORTS or not host or not is_host(host):
         raise ConfigError(origin, field, f"{shown}it is not the URL of a proxy", _REMEDY)
     if parts.path.strip("/") or parts.query or parts.fragment:
         raise ConfigError(origin, field, f"{shown}it has a path or a query", _REMEDY)

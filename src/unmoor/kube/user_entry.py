@@ -8,7 +8,6 @@ Must not: run a plugin or ask an issuer.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +32,7 @@ from unmoor.kube.auth import (
     read_token,
 )
 from unmoor.kube.entry import Fields, Pem
+from unmoor.kube.host import is_host
 from unmoor.kube.impersonation import Impersonation
 from unmoor.kube.oidc import expiry_of
 from unmoor.kube.plugin import API_VERSIONS
@@ -146,7 +146,7 @@ def read(fields: Fields, name: str, told: Mapping[str, Any], environ: Mapping[st
 def _own(user: _User, fields: Fields) -> Auth:
     """What stands in the file itself."""
     if user.token_file:
-        path = fields.path(user.token_file)
+        path = fields.path("tokenFile", user.token_file)
         try:
             read_token(path)
         except AuthError as error:
@@ -191,7 +191,7 @@ def _exec(
             fields.refuse(
                 f"exec.env[{number}].name", "no variable can have it", "give it a name", name
             )
-    cluster = json.dumps(told) if plugin.provide_cluster_info else ""
+    cluster = msgspec.json.encode(told, enc_hook=str).decode()  # dates as YAML has them, too
     return Exec(
         origin=fields.origin,
         command=_command(plugin, fields, environ),
@@ -200,7 +200,7 @@ def _exec(
         environment=tuple((v.name or "", Secret(v.value or "")) for v in plugin.env or []),
         interactive=_MODES[mode],
         hint=" ".join((plugin.install_hint or "").split()),
-        cluster=Secret(cluster),
+        cluster=Secret(cluster if plugin.provide_cluster_info else ""),
     )
 
 
@@ -209,7 +209,8 @@ def _command(plugin: _Exec, fields: Fields, environ: Mapping[str, str]) -> str:
     written = plugin.command or ""
     if not written:
         fields.refuse("exec.command", "it is not set", "name the plugin's program")
-    wanted = str(fields.path(written).absolute()) if "/" in written else written
+    path = fields.path("exec.command", written)
+    wanted = str(path.absolute()) if "/" in written else written
     found = shutil.which(wanted, path=environ.get("PATH"))
     if found is None:
         is_there = "/" in written and Path(wanted).exists()
@@ -276,7 +277,7 @@ def _is_https(url: str) -> bool:
         _ = parts.port
     except ValueError:
         return False
-    return parts.scheme == "https" and bool(parts.hostname) and not parts.query
+    return parts.scheme == "https" and is_host(parts.hostname or "") and not parts.query
 
 
 # ----------------------------------------------------------------------------------- impersonation

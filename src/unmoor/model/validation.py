@@ -47,11 +47,11 @@ class FieldError(msgspec.Struct, frozen=True, order=True):
         return f"{self.object}: {self.field}{stands}: {self.problem}; {self.remedy}"
 
 
-def cut(text: str) -> str:
-    """The beginning of a long text, and how long it is."""
-    if len(text) <= SHOWN_CHARS_MAX:
+def cut(text: str, most: int = SHOWN_CHARS_MAX) -> str:
+    """The beginning of a text longer than ``most`` characters, and how long it is."""
+    if len(text) <= most:
         return text
-    return f"{text[:SHOWN_CHARS_MAX]}... ({len(text)} characters)"
+    return f"{text[:most]}... ({len(text)} characters)"
 
 
 class Findings:
