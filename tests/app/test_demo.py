@@ -180,6 +180,22 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, said: str) -> N
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_machines_without_pods_come_up_and_nothing_is_drained() -> None:
+    result = play(str(QUICKSTART.parent / "three-zones"))
+
+    assert result.exit_code == 0, result.output
+    assert "there are no pods, so there is nothing to drain" in result.stdout
+    assert "0 nodes removed\n" in result.stdout
+
+
+def test_a_folder_without_machines_is_told_what_it_lacks() -> None:
+    result = play(str(QUICKSTART / "3-shop.yaml"))
+
+    assert result.exit_code == 1
+    assert "there is no Machine among the manifests" in result.stderr
+    assert "examples/quickstart/2-machines.yaml" in result.stderr
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     """It says which."""
     result = play(str(tmp_path / "nowhere"))

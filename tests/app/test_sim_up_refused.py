@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,11 @@ def call(*args: str, stdin: str = "") -> tuple[int, str]:
         (["--load=nowhere"], 1, "nowhere does not exist"),
         (["--kubeconfig=/dev/null"], 1, "/dev/null is no file: give --kubeconfig another path"),
         (["--kubeconfig=/nowhere/a"], 1, "/nowhere/a cannot be written: No such file"),
-        (["--host=192.0.2.1"], 1, "192.0.2.1:0 cannot be listened on: Cannot assign"),
+        (["--faults="], 2, "'' names no fault: see `unmoor sim up --faults help`, or leave it out"),
+        (["--faults= ,"], 2, "' ,' names no fault"),
+        (["--load=-"], 1, "standard input holds no objects: pipe manifests in"),
+        (["--host=192.0.2.1"], 1, "--host: 192.0.2.1:0 cannot be listened on: Cannot assign"),
+        (["--host=nowhere.invalid"], 1, "--host: nowhere.invalid:0 cannot be listened on"),
     ],
 )
 def test_a_wrong_call(
@@ -45,6 +50,19 @@ def test_a_wrong_call(
     assert found[0] == code
     assert said in found[1]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(
+            main, ["sim", "up", f"--port={port}", f"--kubeconfig={tmp_path / 'k'}"]
+        )
+
+    assert result.exit_code == 1
+    assert f"--port: 127.0.0.1:{port} cannot be listened on: Address already in use" in (
+        result.output
+    )
 
 
 def test_somebody_elses_file_stays_as_it_is(tmp_path: Path) -> None:

@@ -75,9 +75,17 @@ def read(folder: Path, skipped: Counter[str] | None = None) -> list[tuple[Ref, J
     else:
         found = [one for file in _files(folder) for one in _objects(file, skipped)]
     if not found and not skipped:
-        raise Failure(f"{folder} holds no manifests: put files ending in .yaml or .json there")
+        raise Failure(_nothing_in(folder))
     found.sort(key=lambda one: FIRST.index(one[0].kind) if one[0].kind in FIRST else len(FIRST))
     return found
+
+
+def _nothing_in(folder: Path) -> str:
+    if str(folder) == STDIN:
+        return "standard input holds no objects: pipe manifests in, or `kubectl get -A -o json`"
+    if folder.is_dir():
+        return f"{folder} holds no manifests: put files ending in .yaml or .json there"
+    return f"{folder} holds no manifests: every object has an apiVersion, a kind and a name"
 
 
 def _files(folder: Path) -> list[Path]:

@@ -41,6 +41,10 @@ EMPTY_LIMIT_S = 3600.0
 LOOK_AGAIN_S = 1.0
 CALM_S = 20.0
 """Nothing changes for so long: the cluster has come to rest."""
+NO_MACHINES = (
+    "there is no Machine among the manifests, so no node that could be taken out of service: add "
+    "some, as examples/quickstart/2-machines.yaml does"
+)
 WATCHED = (
     kinds.NODES,
     kinds.PODS,
@@ -130,6 +134,8 @@ class Rehearsal:
         machines = await self._apply(is_workload=False)
         is_up = await self._until(lambda: self._are_up(machines), UP_LIMIT_S)
         await self._apply(is_workload=True)
+        if not machines:
+            raise Failure(NO_MACHINES)
         checks = [Check("every machine has a node that is ready for pods", is_up)]
         await self._rest()
         before = bill.usd_per_h()
@@ -172,12 +178,15 @@ class Rehearsal:
 
     def _are_up(self, machines: list[str]) -> bool:
         found = [self._store.machine(name) for name in machines]
-        return bool(found) and all(m is not None and m.is_initialized for m in found)
+        return all(m is not None and m.is_initialized for m in found)
 
     # Chapter 2.
 
     async def _drain(self) -> list[Check]:
         self._chapter("A node is deleted")
+        if not self._store.sorted(kinds.PODS):
+            self._narrator.tell("cluster", "there are no pods, so there is nothing to drain")
+            return []
         busiest = max(self._ours(), key=lambda n: (len(self._movable(n)), n.name), default=None)
         if busiest is None or not self._movable(busiest):
             return [Check("a node of ours carries pods that can move", held=False)]

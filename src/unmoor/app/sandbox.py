@@ -11,6 +11,7 @@ Must not: print, or know what a person typed.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timedelta
@@ -42,6 +43,10 @@ from unmoor.sim.world import Process, World
 PRELUDE_S = 120.0
 """Simulated seconds before the cluster is shown. The slowest machine boots in 75."""
 LOOK_S = 1.0
+OF_THE_PORT = (errno.EADDRINUSE, errno.EACCES)
+"""Listening fails with these because of the port; with others because of the host."""
+FREE_PORT = "choose another, or 0 for a free one"
+HERE = "write an address of this machine, or 0.0.0.0 for all of them"
 UNMOOR = "unmoor"
 """How unmoor's client names itself. What comes of its writes is told anyway."""
 UNTOLD = ("Lease", "Event")
@@ -197,9 +202,9 @@ class Sandbox:
         except OSError as error:
             number = error.errno or 0  # that of a name that leads nowhere is below 0
             why = os.strerror(number) if number > 0 else error.strerror
+            wrong, remedy = ("--port", FREE_PORT) if number in OF_THE_PORT else ("--host", HERE)
             raise Failure(
-                f"--port: {options.host}:{options.port} cannot be listened on: {why}; choose "
-                "another with --port or --host, or --port 0 for a free one"
+                f"{wrong}: {options.host}:{options.port} cannot be listened on: {why}: {remedy}"
             ) from None
 
     async def _process(self, stack: AsyncExitStack) -> Process | None:

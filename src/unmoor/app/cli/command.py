@@ -84,6 +84,11 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, sort_keys=True))
 
 
+def counted(number: int, what: str) -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
 class Duration(click.ParamType[float]):
     """A duration in Go's notation, or plain seconds; the value is in seconds."""
 

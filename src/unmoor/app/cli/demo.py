@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unmoor.app.cli.command import Command, Failure, FiniteRange, output_option, print_json
+from unmoor.app.cli.command import (
+    Command,
+    Failure,
+    FiniteRange,
+    counted,
+    output_option,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,9 +51,9 @@ PACE = 10.0
 def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> None:
     """Bring a folder's manifests up in a simulated cluster and take nodes out of it.
 
-    FOLDER holds Provisioners, Machines, workloads and budgets as YAML; without it, a small shop is
-    played. A node is deleted and drained while its budgets hold, empty nodes go when their time is
-    up, and it ends with what it cost. The exit code is 1 if anything did not hold.
+    FOLDER holds Machines, and with them Provisioners, workloads and budgets, as YAML; without it, a
+    small shop is played. A node is deleted and drained while its budgets hold, empty nodes go when
+    their time is up, and it ends with what it cost. The exit code is 1 if anything did not hold.
     """
     from rich.console import Console  # noqa: PLC0415 - `unmoor --help` must not import these
 
@@ -91,8 +98,12 @@ def _waits(pace: float) -> Callable[[float], object] | None:
 def _show_ending(console: Console, ending: Ending) -> None:
     say = console.print
     minutes, seconds = divmod(ending.lasted_s, 60)
-    say(f"{len(ending.nodes_removed)} nodes removed: {', '.join(ending.nodes_removed)}")
-    say(f"{ending.evictions} evictions admitted, {ending.refusals} refused by a budget and retried")
+    removed = ending.nodes_removed
+    say(f"{counted(len(removed), 'node')} removed" + (f": {', '.join(removed)}" if removed else ""))
+    say(
+        f"{counted(ending.evictions, 'eviction')} admitted, {ending.refusals} refused by a budget "
+        "and retried"
+    )
     say(
         f"the fleet costs {ending.usd_per_h_after:.4f} USD/h, "
         f"{ending.usd_per_h_before:.4f} USD/h before; "

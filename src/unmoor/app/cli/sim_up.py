@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unmoor.app.cli.command import Command, FiniteRange, output_option, print_json
+from unmoor.app.cli.command import Command, FiniteRange, counted, output_option, print_json
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -78,7 +78,8 @@ HINT_CHARS_MIN = 3
 @click.option(
     "--no-controller",
     is_flag=True,
-    help="Leave unmoor out; run `unmoor run --cloud simulated` beside it.",
+    help="Leave unmoor out: Machines get no nodes until you run `unmoor run --cloud simulated` "
+    "beside it.",
 )
 @click.option(
     "--speed",
@@ -91,7 +92,6 @@ HINT_CHARS_MIN = 3
 )
 @click.option(
     "--faults",
-    default="",
     metavar="LIST",
     help=f"What goes wrong now and then, separated by commas. `--faults {HELP}` lists all.",
 )
@@ -100,7 +100,9 @@ HINT_CHARS_MIN = 3
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @output_option
-def up(load: tuple[Path, ...], faults: str, output: str, *, quiet: bool, **chosen: Any) -> None:
+def up(
+    load: tuple[Path, ...], faults: str | None, output: str, *, quiet: bool, **chosen: Any
+) -> None:
     """Serve a simulated Kubernetes cluster until SIGTERM or Ctrl-C.
 
     It has four nodes in three zones, a scheduler, controllers, hollow kubelets, a simulated cloud
@@ -162,12 +164,20 @@ def _objects(load: tuple[Path, ...], *, is_empty: bool) -> Objects:
     return objects
 
 
-def _faults(given: str, *, has_controller: bool) -> tuple[str, ...]:
+def _faults(given: str | None, *, has_controller: bool) -> tuple[str, ...]:
     from unmoor.model import names  # noqa: PLC0415
     from unmoor.sim import trouble  # noqa: PLC0415
 
+    if given is None:
+        return ()
+    wanted = [name.strip() for name in given.split(",") if name.strip()]
+    if not wanted:
+        raise click.UsageError(
+            f"--faults: {given!r} names no fault: see `unmoor sim up --faults {HELP}`, or leave "
+            "it out"
+        )
     try:
-        faults = trouble.chosen(name.strip() for name in given.split(",") if name.strip())
+        faults = trouble.chosen(wanted)
     except KeyError as error:
         wrong = str(error.args[0])
         known = (*trouble.ABOUT, *trouble.GROUPS, trouble.ALL)
@@ -250,7 +260,8 @@ class _Text:
         say = self._console.print
         say(f"A simulated Kubernetes cluster is up: {started.server}\n")
         if not started.nodes:
-            say("  no nodes yet")
+            waiting = counted(started.machines, "Machine") if started.machines else ""
+            say("  no nodes yet" + (f": {waiting} to be launched by unmoor" if waiting else ""))
         elif len(started.nodes) <= NODES_SHOWN:
             for node in started.nodes:
                 state = "[green]ready[/green]" if node.is_ready else "[yellow]not ready[/yellow]"
@@ -258,14 +269,14 @@ class _Text:
                 zone = f"{node.zone:<11} " if node.zone else ""
                 say(f"  {node.name:<20} {zone}{kind}{state}")
         else:
-            say(f"  {_count(len(started.nodes), 'node')}, {_count(started.pods, 'pod')}")
+            say(f"  {counted(len(started.nodes), 'node')}, {counted(started.pods, 'pod')}")
         path = shlex.quote(str(started.kubeconfig))
         say(f"\n  [bold]export KUBECONFIG={path}[/bold]\n", soft_wrap=True)
         if started.has_controller:
-            say(f"unmoor looks after {_count(started.machines, 'machine')}.", end=" ")
+            say(f"unmoor looks after {counted(started.machines, 'machine')}.", end=" ")
         else:
             say(
-                "unmoor is not in it. To add it, in another terminal:\n\n"
+                "unmoor is not in it. To run it beside, in another terminal:\n\n"
                 f"  unmoor run --cloud simulated --kubeconfig {path}\n",
                 soft_wrap=True,
             )
@@ -286,9 +297,10 @@ class _Text:
         say(f"\nThe cluster was up for {lasted}; what was in it is gone.")
         removed = ended.nodes_removed
         if removed:
-            say(f"{_count(len(removed), 'node')} removed: {', '.join(removed)}", soft_wrap=True)
+            say(f"{counted(len(removed), 'node')} removed: {', '.join(removed)}", soft_wrap=True)
         if ended.evictions or ended.refusals:
-            say(f"{ended.evictions} evictions admitted, {ended.refusals} refused and retried")
+            admitted = counted(ended.evictions, "eviction")
+            say(f"{admitted} admitted, {ended.refusals} refused and retried")
         if ended.usd_per_h_before:
             say(
                 f"the fleet costs {ended.usd_per_h_after:.4f} USD/h, "
@@ -296,11 +308,7 @@ class _Text:
                 soft_wrap=True,
             )
         if ended.crashes:
-            say(f"[red]{_count(ended.crashes, 'step')} of unmoor crashed: a bug[/red]")
+            say(f"[red]{counted(ended.crashes, 'step')} of unmoor crashed: a bug[/red]")
         if ended.faults:
             told = ", ".join(f"{name} {count}" for name, count in ended.faults.items())
             say(f"faults: {told}", soft_wrap=True)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
