@@ -16,7 +16,6 @@ from unmoor.app.cli import COMMANDS, main
 from unmoor.model.crds import all_crds
 
 HEAVY = (
-    "numpy",
     "cryptography",
     "aiohttp",
     "rich",

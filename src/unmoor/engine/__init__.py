@@ -1,7 +1,7 @@
 """Would it fit?
 
 The scheduling simulation: may these pods run on those nodes, existing or yet to be launched, and if
-not, which constraint refused. The only place for numpy, imported lazily.
+not, which constraint refused.
 
 May import: model.
 Must not: do any I/O, read any clock, want anything; it answers, policy asks.
