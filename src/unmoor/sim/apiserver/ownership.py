@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from unmoor.model.base import JSON
-from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver import last_applied, status
 from unmoor.sim.apiserver.fields import managers
 from unmoor.sim.apiserver.fields.managers import APPLY, UPDATE, Identity, Keeps, Owners, Owning
 from unmoor.sim.apiserver.fields.paths import Difference, Path
@@ -112,6 +112,23 @@ def _has_owner(owners: Owners, owning: Owning) -> bool:
     return any(owning.replicas in owned.paths for owned in owners.values())
 
 
+def _applied(
+    owning: Owning, live: JSON, config: JSON, owners: Owners, *, force: bool
+) -> tuple[JSON, Owners]:
+    """What kubectl's other way of applying has said, it may say anew without a conflict."""
+    try:
+        return owning.apply(live, config, owners, force=force)
+    except managers.Conflict as conflict:
+        if owning.identity.manager != last_applied.MANAGER:
+            raise
+        allowed = last_applied.paths_in(owning.shape, live)
+        others = {who: paths - allowed for who, paths in conflict.paths.items()}
+        others = {who: paths for who, paths in others.items() if paths}
+        if others:
+            raise managers.Conflict(others) from conflict
+        return owning.apply(live, config, owners, force=True)
+
+
 def applied(owning: Owning, old: JSON, config: JSON, *, force: bool) -> tuple[JSON, list[JSON]]:
     """The object under an applied configuration, and its entries; raises 409 for a conflict."""
     meta = old["metadata"]
@@ -122,12 +139,14 @@ def applied(owning: Owning, old: JSON, config: JSON, *, force: bool) -> tuple[JS
         first = Identity(managers.BEFORE_FIRST_APPLY, UPDATE, "autoscaling/v1", "scale")
         owners[first] = managers.Owned(frozenset({owning.replicas}), owning.now)
     try:
-        new, owners = owning.apply(live, config, owners, force=force)
+        new, owners = _applied(owning, live, config, owners, force=force)
     except managers.Conflict as conflict:
         causes = [
             {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field}
             for who, field in conflict.found
         ]
         raise status.failure(409, "Conflict", conflict.message, {"causes": causes}) from conflict
+    if owning.identity.manager == last_applied.MANAGER:
+        new = last_applied.noted(new, config)
     found = managers.encode(owners, before)
     return (old if new == live else new), found

@@ -76,6 +76,7 @@ class Conflict(Exception):
     def __init__(self, found: dict[Identity, Paths]) -> None:
         """Keep who owns what."""
         super().__init__("conflict")
+        self.paths = found
         self.found = sorted(
             (str(identity), text_of(path)) for identity, paths in found.items() for path in paths
         )
@@ -219,7 +220,10 @@ class Owning:
             raise Conflict(conflicts)
         result = _less(others, difference.written | difference.removed)
         if mine:
-            result[self.identity] = Owned(mine, self.now)
+            # Who only says what is there already has said it whenever it was said.
+            is_new = bool(difference.written or difference.removed)
+            time = self.now if is_new else "" if last is None else last.time
+            result[self.identity] = Owned(mine, time)
         return new, result
 
     def _pruned(self, new: JSON, last: Paths, owners: Owners) -> JSON:
