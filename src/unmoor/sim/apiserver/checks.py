@@ -54,18 +54,32 @@ def is_subdomain(name: str) -> bool:
     return len(name) <= NAME_LIMIT_CHARS and _SUBDOMAIN.fullmatch(name) is not None
 
 
-@lru_cache(maxsize=16_384)
-def _label_problem(key: str, value: str) -> Cause | None:
+def _key_problem(key: str) -> str:
     prefix, slash, name = key.rpartition("/")
     if not _LABEL_NAME.fullmatch(name) or (slash and not is_subdomain(prefix)):
-        return status.bad_value("metadata.labels", key, _NAME_PART_RULE)
+        return _NAME_PART_RULE
     if len(name) > LABEL_LIMIT_CHARS:
-        return status.bad_value("metadata.labels", key, "name part must be no more than 63 bytes")
+        return "name part must be no more than 63 bytes"
+    return ""
+
+
+@lru_cache(maxsize=16_384)
+def _label_problem(key: str, value: str) -> Cause | None:
+    problem = _key_problem(key)
+    if problem:
+        return status.bad_value("metadata.labels", key, problem)
     if len(value) > LABEL_LIMIT_CHARS:
         return status.bad_value("metadata.labels", value, "must be no more than 63 bytes")
     if value and not _LABEL_NAME.fullmatch(value):
         return status.bad_value("metadata.labels", value, _VALUE_RULE)
     return None
+
+
+@lru_cache(maxsize=16_384)
+def _annotation_problem(key: str) -> Cause | None:
+    """Keys are held to the rule of labels, but the prefix may be in upper case."""
+    problem = _key_problem(key.lower())
+    return status.bad_value("metadata.annotations", key, problem) if problem else None
 
 
 def type_problem(meta: JSON) -> str:
@@ -89,9 +103,13 @@ def without_nulls(values: dict[str, str | None]) -> dict[str, str]:
 
 
 def metadata_causes(resource: Resource[Any], meta: JSON, is_custom: bool) -> Iterator[Cause]:  # noqa: FBT001
-    """What is wrong with labels, finalizers and owner references."""
+    """What is wrong with labels, annotations, finalizers and owner references."""
     for key, value in (meta.get("labels") or {}).items():
         cause = _label_problem(key, value)
+        if cause is not None:
+            yield cause
+    for key in meta.get("annotations") or ():
+        cause = _annotation_problem(key)
         if cause is not None:
             yield cause
     if meta.get("finalizers"):

@@ -10,11 +10,14 @@ Must not: look at anything but the object; ``defaults`` has what depends on the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from unmoor.model.base import JSON
 
 FILE_MODE = 0o644
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+"""How often a DaemonSet's template has changed; the server counts, in an annotation."""
 _PROBE: JSON = {
     "failureThreshold": 3,
     "periodSeconds": 10,
@@ -70,8 +73,56 @@ _CONTAINER: JSON = {
 }
 
 
+_NODE_STATUS: JSON = {
+    "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+    "nodeInfo": dict.fromkeys(
+        (
+            "architecture",
+            "bootID",
+            "containerRuntimeVersion",
+            "kernelVersion",
+            "kubeProxyVersion",
+            "kubeletVersion",
+            "machineID",
+            "operatingSystem",
+            "osImage",
+            "systemUUID",
+        ),
+        "",
+    ),
+}
+"""What every node says, if only that it does not know."""
+_CHANGED: JSON = {"lastTransitionTime": None}
+_PROBED: JSON = {"lastProbeTime": None, **_CHANGED}
+_TIMES: dict[str, JSON] = {
+    **dict.fromkeys(("DaemonSet", "Namespace", "ReplicaSet", "StatefulSet"), _CHANGED),
+    **dict.fromkeys(("Job", "PersistentVolumeClaim", "Pod"), _PROBED),
+    "Deployment": {"lastUpdateTime": None, **_CHANGED},
+    "Node": {"lastHeartbeatTime": None, **_CHANGED},
+}
+"""Times that every condition of a kind has, even if nobody knows them."""
+_MAY_BE_ZERO: dict[str, tuple[str, ...]] = {
+    "Deployment": (
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "unavailableReplicas",
+    ),
+    "ReplicaSet": ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
+    "StatefulSet": ("readyReplicas", "currentReplicas", "updatedReplicas"),
+    "DaemonSet": ("updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
+    "Job": ("active", "succeeded", "failed"),
+}
+"""Counts that are left out of a status when there is nothing to count."""
+
+
 def filled(kind: str, obj: JSON) -> JSON:
     """The object with its defaults; itself when nothing was missing."""
+    absent: JSON | None = {} if kind == "Node" else None
+    obj = _changed(obj, "status", lambda found: _status(kind, found), absent)
+    if kind == "DaemonSet":
+        obj = _changed(obj, "metadata", _counted)
     if kind in _ROOTS:
         whole: JSON = _with(obj, _ROOTS[kind])
         return whole
@@ -137,7 +188,39 @@ def _claim(found: Any) -> Any:
     return _with(found, {"status": {"phase": "Pending"}})
 
 
+def _status(kind: str, found: Any) -> Any:
+    if kind in _TIMES:
+        found = _changed(
+            found, "conditions", lambda items: _each(items, lambda one: _timed(kind, one))
+        )
+    if kind == "Pod":
+        return _changed(found, "containerStatuses", lambda items: _each(items, _container_status))
+    if kind == "Node":
+        for name, value in _NODE_STATUS.items():
+            found = _changed(found, name, partial(_with, wanted=value), {})
+    names = _MAY_BE_ZERO.get(kind, ())
+    if not isinstance(found, dict) or not any(found.get(name) == 0 for name in names):
+        return found
+    return {name: one for name, one in found.items() if not (one == 0 and name in names)}
+
+
+def _timed(kind: str, found: Any) -> Any:
+    if not isinstance(found, dict) or _TIMES[kind].keys() <= found.keys():
+        return found
+    return {**_TIMES[kind], **found}
+
+
+def _counted(metadata: Any) -> Any:
+    return _changed(
+        metadata, "annotations", lambda given: _with(given, {TEMPLATE_GENERATION: "1"}), {}
+    )
+
+
 # --------------------------------------------------------------------------------------------- pods
+
+
+def _container_status(found: Any) -> Any:
+    return _with(found, {"state": {}, "lastState": {}})
 
 
 def _pod_spec(spec: Any) -> Any:

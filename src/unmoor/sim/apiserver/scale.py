@@ -44,7 +44,7 @@ def scale_of(table: Table, obj: JSON) -> JSON:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {field: meta[field] for field in fields if field in meta},
-        "spec": {"replicas": replicas},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": found,
     }
 

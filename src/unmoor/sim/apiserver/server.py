@@ -244,11 +244,11 @@ class Server:
             return subresources.finalize(self.store, key, body)
         if table.rules.creates_on_update and key not in table.objects and not subresource:
             return self._create(table, ref.namespace, body, terms, dry_run=dry_run)
-        creation.hold_kind(table.resource, body)
         write = self._write(table, key, subresource)
         write.dry_run, write.terms = dry_run, terms
         if subresource == "scale":
             return scale.write_scale(write, body)
+        creation.hold_kind(table.resource, body)
         form = Form(table, terms, self.manners)
         if form.is_held:
             body = form.hold(body)

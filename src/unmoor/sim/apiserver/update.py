@@ -16,6 +16,7 @@ from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import checks, definition_checks, status
 from unmoor.sim.apiserver.defaults import with_allocatable
 from unmoor.sim.apiserver.fields.managers import UPDATE
+from unmoor.sim.apiserver.filling import TEMPLATE_GENERATION
 from unmoor.sim.apiserver.ownership import of_updated, owning_of
 from unmoor.sim.apiserver.patch import is_same
 from unmoor.sim.apiserver.status import Cause
@@ -222,6 +223,8 @@ class Write:
             new["spec"] = {name: value for name, value in spec.items() if value is not None}
         if resource.kind == "Node":
             new["spec"] = _without_zeroes(new.get("spec") or {})
+        elif resource.kind == "DaemonSet":
+            new["metadata"] = _with_template_generation(old, new)
         elif resource.kind == "Pod" and new.get("spec") is not old.get("spec"):
             new["spec"] = self._with_kept_tolerations(new.get("spec") or {})
         return new
@@ -316,6 +319,17 @@ def _put_back(fields: Iterable[str], meta: JSON, old: JSON) -> None:
             meta[field] = old[field]
         else:
             meta.pop(field, None)
+
+
+def _with_template_generation(old: JSON, new: JSON) -> JSON:
+    """A DaemonSet's metadata, in which the server counts how often the template has changed."""
+    meta: JSON = new["metadata"]
+    before = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    if not before.isdigit():
+        return meta
+    templates = [(one.get("spec") or {}).get("template") for one in (old, new)]
+    count = before if is_same(*templates) else str(int(before) + 1)
+    return {**meta, "annotations": {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: count}}
 
 
 def _without_zeroes(spec: JSON) -> JSON:
