@@ -18,7 +18,7 @@ from unmoor.model.kinds import KINDS
 
 TARGET = Path(__file__).parent.parent / "src" / "unmoor" / "sim" / "data" / "openapi.json"
 MORE = {
-    "api/v1": ("Binding", "Status"),
+    "api/v1": ("Binding", "Service", "Status"),
     "apis/apiextensions.k8s.io/v1": ("CustomResourceDefinition",),
     "apis/authorization.k8s.io/v1": (
         "SelfSubjectAccessReview",

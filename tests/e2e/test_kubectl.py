@@ -55,7 +55,7 @@ REFUSED: dict[tuple[str, ...], str] = {
     ("top", "nodes"): "Metrics API not available",
     ("autoscale", "deployment", "web", "--max=3", "--cpu=50%"): "kubectl scale works",
     ("get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes"): "nothing is measured",
-    ("create", "token", "default"): "the server could not find the requested resource",
+    ("create", "token", "default"): "there are no serviceaccounts in a simulated cluster",
 }
 
 

@@ -23,6 +23,7 @@ import (
 )
 
 var kinds = map[string]any{
+	"apps/v1/ControllerRevision":                      appsv1.ControllerRevision{},
 	"apps/v1/DaemonSet":                               appsv1.DaemonSet{},
 	"apps/v1/Deployment":                              appsv1.Deployment{},
 	"apps/v1/ReplicaSet":                              appsv1.ReplicaSet{},
@@ -49,6 +50,7 @@ var kinds = map[string]any{
 	"v1/PersistentVolume":                             corev1.PersistentVolume{},
 	"v1/PersistentVolumeClaim":                        corev1.PersistentVolumeClaim{},
 	"v1/Pod":                                          corev1.Pod{},
+	"v1/Service":                                      corev1.Service{},
 }
 
 // Types that JSON writes in a way of their own.

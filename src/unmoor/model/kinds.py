@@ -86,6 +86,9 @@ REPLICA_SETS = Resource("ReplicaSet", "replicasets", "apps", "v1", True, workloa
 DEPLOYMENTS = Resource("Deployment", "deployments", "apps", "v1", True, workload.Deployment)
 STATEFUL_SETS = Resource("StatefulSet", "statefulsets", "apps", "v1", True, workload.StatefulSet)
 DAEMON_SETS = Resource("DaemonSet", "daemonsets", "apps", "v1", True, workload.DaemonSet)
+REVISIONS = Resource(
+    "ControllerRevision", "controllerrevisions", "apps", "v1", True, workload.ControllerRevision
+)
 JOBS = Resource("Job", "jobs", "batch", "v1", True, workload.Job)
 BUDGETS = Resource(
     "PodDisruptionBudget",

@@ -1,6 +1,7 @@
 """The owners of pods: who makes another one when a pod is gone, and how many are ready.
 
-Only what R3 needs (has the owner as many ready pods as before?) and what reports name.
+Only what R3 needs (has the owner as many ready pods as before?), what reports name, and what the
+controllers of a simulated cluster keep.
 """
 
 from __future__ import annotations
@@ -38,11 +39,17 @@ class Deployment(Object):
     status: WorkloadStatus = WorkloadStatus()
 
 
+class StatefulSetStatus(WorkloadStatus):
+    """Observed counts of a StatefulSet; ``current_revision`` names the templates all pods had."""
+
+    current_revision: str = ""
+
+
 class StatefulSet(Object):
     """API reference: apps/v1 StatefulSet."""
 
     spec: WorkloadSpec = WorkloadSpec()
-    status: WorkloadStatus = WorkloadStatus()
+    status: StatefulSetStatus = StatefulSetStatus()
 
 
 class DaemonSetStatus(Struct):
@@ -85,3 +92,9 @@ class Job(Object):
     def is_finished(self) -> bool:
         """Complete or Failed: no pod of it will come back."""
         return any(c.type in {"Complete", "Failed"} and c.is_true for c in self.status.conditions)
+
+
+class ControllerRevision(Object):
+    """API reference: apps/v1 ControllerRevision: a template, numbered in the order of use."""
+
+    revision: int = 0

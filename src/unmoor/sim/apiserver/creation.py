@@ -42,6 +42,9 @@ def create(
 ) -> JSON:
     """Store a new object and return it as stored."""
     resource = table.resource
+    if table.rules.closed:
+        text = f"{resource.plural} cannot be created in a simulated cluster: {table.rules.closed}"
+        raise status.failure(405, "MethodNotAllowed", text, {"kind": resource.plural})
     hold_kind(resource, body)
     meta = _identity(store, table, namespace, body.get("metadata") or {})
     name = meta.get("name", "")

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from unmoor.model import kinds
+from unmoor.model.base import JSON
 from unmoor.model.kinds import Resource
 
 Fields: TypeAlias = dict[str, tuple[str, ...]]
@@ -55,6 +56,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """For a custom kind with a scale: where it has its replicas."""
     keeps_metadata: bool = False
     """A status write leaves all metadata as it was."""
+    closed: str = ""
+    """Why none can be created; then there is nothing but an empty list to read."""
     unwritten: tuple[str, ...] = ()
     fields: Fields = msgspec.field(default_factory=lambda: META_FIELDS)
     absent: dict[str, str] = {}
@@ -132,6 +135,8 @@ _RULES: dict[str, Rules] = {
     "ConfigMap": Rules(fields=NAMESPACED_FIELDS),
     "Lease": Rules(needs_version=True, creates_on_update=True, fields=NAMESPACED_FIELDS),
     "PriorityClass": Rules(has_generation=True),
+    "ControllerRevision": Rules(fields=NAMESPACED_FIELDS),
+    "Service": Rules(fields=NAMESPACED_FIELDS, closed="neither nodes nor pods have a network here"),
     "CustomResourceDefinition": Rules(has_status=True, has_generation=True, returns_deleted=True),
 }
 
@@ -150,5 +155,7 @@ def rules_of(resource: Resource[Any]) -> Rules:
     return CUSTOM
 
 
-DEFAULT_KINDS: tuple[Resource[Any], ...] = tuple(kinds.KINDS.values())
+SERVICES: Resource[JSON] = Resource("Service", "services", "", "v1", True, dict[str, Any])
+"""Clients look for them when they want to know what a cluster is."""
+DEFAULT_KINDS: tuple[Resource[Any], ...] = (*kinds.KINDS.values(), SERVICES)
 """What a server serves when it is not told otherwise."""

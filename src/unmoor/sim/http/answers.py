@@ -17,10 +17,12 @@ from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver.server import Listing
 from unmoor.sim.http import events, tables
 from unmoor.sim.http.catalog import Served
+from unmoor.sim.http.columns import Layout
 from unmoor.sim.http.negotiation import PLAIN, Form
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
+SCALE_VERSION = "autoscaling/v1"
 _NOT_IN_LISTS = ("kind", "apiVersion")
 
 
@@ -33,13 +35,15 @@ class Shaper:
 
     def one(self, obj: JSON) -> JSON:
         """An answer with one object; a Status stays as it is."""
-        if obj.get("kind") != self._served.kind:
+        is_scale = obj.get("apiVersion") == SCALE_VERSION
+        if is_scale and self._form.shape == "Table":
+            return self._table([obj], _version_of(obj), tables.SCALE)
+        if is_scale or obj.get("kind") != self._served.kind:
             return obj
         obj = self._viewed(obj)
         match self._form.shape:
             case "Table":
-                version = obj["metadata"].get("resourceVersion")
-                return self._table([obj], {"resourceVersion": version} if version else {})
+                return self._table([obj], _version_of(obj))
             case "PartialObjectMetadata":
                 return partial(obj, self._form.version)
             case _:
@@ -96,7 +100,8 @@ class Shaper:
         match self._form.shape:
             case "Table":
                 row = {"cells": [], "object": partial(obj, self._form.version)}
-                shown = tables.head(served, self._form.version, {"resourceVersion": version})
+                layout = tables.layout_of(served)
+                shown = tables.head(layout, self._form.version, {"resourceVersion": version})
                 shown["rows"] = [row]
                 if not is_first:
                     shown["columnDefinitions"] = None
@@ -111,12 +116,13 @@ class Shaper:
             return obj
         return events.shown(obj, is_view=self._served.is_view)
 
-    def _table(self, objects: list[JSON], meta: JSON) -> JSON:
+    def _table(self, objects: list[JSON], meta: JSON, layout: Layout | None = None) -> JSON:
         form = self._form
-        table = tables.head(self._served, form.version, meta)
+        layout = layout or tables.layout_of(self._served)
+        table = tables.head(layout, form.version, meta)
         rows = []
         for obj in objects:
-            row: JSON = {"cells": tables.cells(self._served, obj, self._now)}
+            row: JSON = {"cells": tables.cells(layout, obj, self._now)}
             match form.include:
                 case "Metadata":
                     row["object"] = partial(obj, form.version)
@@ -127,6 +133,12 @@ class Shaper:
             rows.append(row)
         table["rows"] = rows
         return table
+
+
+def _version_of(obj: JSON) -> JSON:
+    """The metadata of a table with one row."""
+    version = obj["metadata"].get("resourceVersion")
+    return {"resourceVersion": version} if version else {}
 
 
 def partial(obj: JSON, version: str) -> JSON:

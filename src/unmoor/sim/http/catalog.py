@@ -22,6 +22,7 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "Node": ("no",),
     "Namespace": ("ns",),
     "ConfigMap": ("cm",),
+    "Service": ("svc",),
     "Event": ("ev",),
     "PersistentVolumeClaim": ("pvc",),
     "PersistentVolume": ("pv",),
@@ -36,12 +37,14 @@ _SHORT: dict[str, tuple[str, ...]] = {
 }
 _CATEGORIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("Pod", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job"), ("all",)
+        ("Pod", "Service", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job"),
+        ("all",),
     ),
     "CustomResourceDefinition": ("api-extensions",),
 }
 EVENTS_GROUP = "events.k8s.io"
 _OBJECT_VERBS = ("delete", "get", "patch", "update")
+_READING_VERBS = ("get", "list", "watch")
 _COLLECTION_VERBS = ("create", "deletecollection", "list", "watch")
 
 
@@ -81,6 +84,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verbs(self) -> tuple[str, ...]:
         """What can be done to it, sorted."""
+        if self.rules.closed:
+            return _READING_VERBS
         verbs = {*_OBJECT_VERBS, *_COLLECTION_VERBS}
         if self.kind == "Namespace":
             verbs.discard("deletecollection")

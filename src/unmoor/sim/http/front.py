@@ -91,7 +91,7 @@ class Front:
         try:
             return target_of(self._catalog, parts)
         except ApiError:
-            expected = refusals.group(parts)
+            expected = refusals.absent(parts)
             if expected is not None:
                 raise expected from None
             raise

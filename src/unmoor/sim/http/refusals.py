@@ -20,6 +20,22 @@ _DOORS = {
     "ephemeralcontainers": "pods cannot be debugged: containers do not run in a simulated cluster",
     "resize": "pods cannot be resized in place in a simulated cluster",
 }
+_PLURALS = (
+    "certificatesigningrequests",
+    "clusterrolebindings",
+    "clusterroles",
+    "cronjobs",
+    "endpoints",
+    "ingresses",
+    "limitranges",
+    "replicationcontrollers",
+    "resourcequotas",
+    "rolebindings",
+    "roles",
+    "secrets",
+    "serviceaccounts",
+)
+"""Kinds that every real cluster has, and that commands create without asking whether there are."""
 _GROUPS = {
     "metrics.k8s.io": "nothing is measured: there is no metrics API in a simulated cluster",
     "autoscaling": "there are no horizontal pod autoscalers in a simulated cluster; "
@@ -35,7 +51,13 @@ def door(target: Target) -> ApiError | None:
     return status.failure(405, "MethodNotAllowed", text, {"kind": target.served.plural})
 
 
-def group(parts: list[str]) -> ApiError | None:
-    """Say why there is no such group; None for one that nobody would expect."""
+def absent(parts: list[str]) -> ApiError | None:
+    """Say why there is no such group or kind; None for one that nobody would expect."""
     text = _GROUPS.get(parts[1]) if parts[0] == "apis" and len(parts) > 1 else None
+    rest = parts[2:] if parts[0] == "api" else parts[3:]
+    if rest[:1] == ["namespaces"]:
+        rest = rest[2:]
+    plural = rest[0] if rest else ""
+    if text is None and plural in _PLURALS:
+        text = f"there are no {plural} in a simulated cluster"
     return None if text is None else status.failure(404, "NotFound", text, {})

@@ -22,37 +22,35 @@ _LAYOUTS: dict[str, Layout] = {
     **workload_columns.LAYOUTS,
     "Pod": pod_columns.LAYOUT,
 }
+SCALE = workload_columns.SCALE
 _AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
-def head(served: Served, version: str, meta: JSON) -> JSON:
+def layout_of(served: Served) -> Layout:
+    """The columns of a kind."""
+    if served.definition is not None:
+        return _custom(served)
+    return _LAYOUTS.get(served.kind, columns.PLAIN)
+
+
+def head(layout: Layout, version: str, meta: JSON) -> JSON:
     """A table without rows."""
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": meta,
-        "columnDefinitions": [column.to_json() for column in _layout(served).columns],
+        "columnDefinitions": [column.to_json() for column in layout.columns],
         "rows": [],
     }
 
 
-def cells(served: Served, obj: JSON, now: datetime) -> list[Any]:
+def cells(layout: Layout, obj: JSON, now: datetime) -> list[Any]:
     """The cells of one object's row."""
     try:
-        return _layout(served).cells(obj, now)
+        return layout.cells(obj, now)
     except (AttributeError, TypeError, ValueError):
         # Somewhere is something else than the kind has there; what is shown is what can be.
-        empty: list[Any] = [None] * len(_layout(served).columns)
-        return [
-            name_of(obj) if column.format == "name" else cell
-            for column, cell in zip(_layout(served).columns, empty, strict=True)
-        ]
-
-
-def _layout(served: Served) -> Layout:
-    if served.definition is not None:
-        return _custom(served)
-    return _LAYOUTS.get(served.kind, columns.PLAIN)
+        return [name_of(obj) if column.format == "name" else None for column in layout.columns]
 
 
 def _custom(served: Served) -> Layout:

@@ -15,6 +15,7 @@ from unmoor.sim.http.columns import (
     AGE,
     NAME,
     NONE,
+    Column,
     Layout,
     labels_text,
     name_of,
@@ -134,9 +135,30 @@ def _job_state(obj: JSON) -> str:
     return next((state for state in _JOB_LATER_STATES if state in true), "Running")
 
 
+def _scale(obj: JSON, now: datetime) -> list[Any]:
+    wanted, found = (part(obj, where).get("replicas", 0) for where in ("spec", "status"))
+    return [name_of(obj), wanted, found, age(obj, now)]
+
+
+def _revision(obj: JSON, now: datetime) -> list[Any]:
+    owners = part(obj, "metadata", "ownerReferences") or []
+    owner = next((one for one in owners if one.get("controller")), None)
+    shown = NONE
+    if owner is not None:
+        group = owner.get("apiVersion", "").rpartition("/")[0]
+        kind = owner.get("kind", "").lower()
+        shown = f"{kind}.{group}/{owner.get('name', '')}" if group else f"{kind}/{owner['name']}"
+    return [name_of(obj), shown, obj.get("revision", 0), age(obj, now)]
+
+
 _PARTS = wide("Containers", "Images")
 
+SCALE = Layout((NAME, *numbers("Desired", "Available"), AGE), _scale)
+"""What is behind the door of that name."""
 LAYOUTS: dict[str, Layout] = {
+    "ControllerRevision": Layout(
+        (NAME, Column("Controller"), Column("Revision", type="integer"), AGE), _revision
+    ),
     "Deployment": Layout(
         (NAME, *text("Ready", "Up-to-date", "Available", "Age"), *_PARTS, *wide("Selector")),
         _deployment,
