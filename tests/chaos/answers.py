@@ -69,6 +69,12 @@ async def hanging_page(call: Call) -> bool:
     return await no_answer(call)
 
 
+async def quotes(call: Call) -> bool:
+    """Who is meant to help with debugging sends back what it was sent, credentials too."""
+    await call.send(page(400, "Bad Request", call.head.encoded(), "text/plain"))
+    return True
+
+
 def says(code: int, reason: str, body: bytes, media: str, **headers: str) -> Undone:
     async def answer(call: Call) -> bool:
         await call.send(page(code, reason, body, media, **headers))
@@ -84,6 +90,7 @@ UNDONE: dict[str, Undone] = {
     "no answer": no_answer,
     "no answer: closed": closed,
     "no answer: reset": reset,
+    "400 that quotes": quotes,
     "502 page": says(502, "Bad Gateway", HTML, "text/html"),
     "503 page": says(503, "Service Unavailable", HTML, "text/html"),
     "504 page": says(504, "Gateway Timeout", HTML, "text/html"),

@@ -37,6 +37,7 @@ WIRE = (
 NOT_DONE = (
     "no answer: closed",
     "no answer: reset",
+    "400 that quotes",
     "502 page",
     "503 page",
     "504 page",
