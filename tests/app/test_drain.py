@@ -10,6 +10,7 @@ import pytest
 
 from tests.app import loopback
 from tests.app.loopback import UNMOOR, Cluster
+from tests.kube.listener import Listener, pump
 from unmoor.model.base import Ref
 
 PATIENCE_S = 30.0
@@ -90,8 +91,12 @@ async def test_a_held_node_is_exit_code_1_names_the_budget_and_leaves_the_rest_a
 
     told = [json.loads(line) for line in lines]
     assert code == 1
-    assert "is held by disruption budget default/web: 0 disruptions allowed (2 of 2 pods" in err
-    assert "`kubectl uncordon a` gives it back; not begun: b" in err
+    first, *pods, how, rest = err.splitlines()
+    assert first == "unmoor: node/a is not drained and stays cordoned"
+    assert len(pods) == 2
+    assert all("is held by disruption budget default/web: 0 disruptions" in pod for pod in pods)
+    assert how == "  `unmoor drain a` goes on, `kubectl uncordon a` gives it back"
+    assert rest == "  not begun: b"
     assert {"node": "a", "state": "cordoned"}.items() <= told[0].items()
     assert {change["state"] for change in told[:-1]} == {"cordoned", "waiting", "held"}
     assert told[-1]["drained"] == []
@@ -116,10 +121,81 @@ async def test_interrupted_it_says_what_it_leaves_and_how_to_go_on(cluster: Clus
     assert b"node/a cordoned" in seen
     assert code == 1
     assert err == (
-        "unmoor: interrupted: node/a stays cordoned with 2 pods to go; "
-        "`unmoor drain a` goes on, `kubectl uncordon a` gives it back\n"
+        "unmoor: interrupted: node/a stays cordoned with 2 pods to go\n"
+        "  `unmoor drain a` goes on, `kubectl uncordon a` gives it back\n"
     )
     assert cordoned(cluster, "a")
+
+
+async def test_interrupted_its_json_has_its_last_object_too(cluster: Cluster) -> None:
+    await cluster.deployment("web", 2, available=2)
+    await ready(cluster, 2)
+    await cluster.node("b")
+    process = await start(cluster, "a", "b", "-o", "json")
+    assert process.stdout is not None
+    await asyncio.wait_for(process.stdout.readuntil(b'"held"'), PATIENCE_S)
+
+    process.send_signal(signal.SIGINT)
+    code, lines, err = await ended(process)
+
+    last = json.loads(lines[-1])
+    assert code == 1
+    assert (last["interrupted"], last["drained"], last["not_begun"]) == (True, [], ["b"])
+    (node,) = last["nodes"]
+    assert (node["node"], node["is_drained"], node["is_cordoned"]) == ("a", False, True)
+    assert len(node["left"]) == 2
+    assert err.splitlines()[-1] == "  not begun: b"
+
+
+async def test_no_time_at_all_is_refused_and_too_little_claims_nothing(cluster: Cluster) -> None:
+    code, _, err = await drain(cluster, "a", "--timeout", "0")
+    assert code == 2
+    assert "0 leaves no time: leave --timeout out to wait for ever" in err
+
+    code, lines, err = await drain(cluster, "a", "--timeout", "1ms", "-o", "json")
+    (node,) = json.loads(lines[-1])["nodes"]
+    assert code == 1
+    assert (node["is_cordoned"], node["left"]) == (None, None)
+    assert err.startswith("unmoor: node/a is not drained and was not changed\n")
+    assert not cordoned(cluster, "a")
+
+
+class Relay(Listener):
+    """A way to a server that can be closed."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._target = port
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, onward = await asyncio.open_connection("127.0.0.1", self._target)
+        self.writers.add(onward)
+        await asyncio.gather(pump(reader, onward), pump(there, writer))
+
+
+async def test_a_server_that_goes_away_is_told_once_in_words(cluster: Cluster) -> None:
+    await cluster.deployment("web", 2, available=2)
+    await ready(cluster, 2)
+    config = json.loads(cluster.kubeconfig.read_text())
+    way = config["clusters"][0]["cluster"]
+    async with Relay(int(way["server"].rpartition(":")[2])) as relay:
+        way["server"] = f"https://127.0.0.1:{relay.port}"
+        cluster.kubeconfig.write_text(json.dumps(config))
+        process = await start(cluster, "a")
+        assert process.stdout is not None
+        seen = await asyncio.wait_for(process.stdout.readuntil(b" held"), PATIENCE_S)
+    seen += await asyncio.wait_for(process.stdout.readuntil(b" tried again"), PATIENCE_S)
+
+    process.send_signal(signal.SIGINT)
+    code, lines, err = await ended(process)
+
+    said = seen.decode() + "\n".join(lines)
+    assert code == 1
+    assert said.count("node/a: the cluster cannot be reached: ") == 1
+    assert " until it can. Ctrl-C ends that and leaves the node as it is" in said
+    assert "cannot be followed" not in said
+    assert "Error" not in said
+    assert "stays cordoned with 2 pods to go" in err
 
 
 async def test_a_rehearsal_writes_nothing_and_asks_the_server(cluster: Cluster) -> None:

@@ -128,6 +128,7 @@ def test_at_the_timeout_it_says_what_holds_it() -> None:
 
         assert not drained.is_drained
         assert drained.took_s == 3600.0
+        assert drained.left is not None
         assert len(drained.left) == 2
         assert len(drained.blockers) == 2
         assert all("is held by disruption budget default/web" in why for why in drained.blockers)
@@ -257,5 +258,59 @@ def test_a_cordon_that_is_forbidden_ends_it() -> None:
 
         with pytest.raises(Failure, match="node/a cannot be cordoned: you may not patch node/a"):
             await scene.drain()
+
+    played(story)
+
+
+def test_when_the_time_is_over_before_the_first_look_it_claims_nothing() -> None:
+    async def story(scene: Scene) -> None:
+        drained = await scene.drain(timeout_s=0.0)
+
+        assert (drained.is_drained, drained.is_cordoned, drained.left) == (False, None, None)
+        assert drained.blockers == ("nobody had looked yet which pods are on it",)
+        assert outcome_of(drained) == "node/a not drained after 0 s; pods left: not known"
+        node = await scene.api.get(Ref("Node", "a"))
+        assert "unschedulable" not in node["spec"]
+
+    played(story)
+
+
+def test_what_an_empty_node_is_waited_for_is_said() -> None:
+    async def story(scene: Scene) -> None:
+        drained = await scene.drain()
+
+        assert drained.is_drained
+        assert drained.took_s == 5.0
+        _, said = scene.shown()
+        assert said == (
+            "node/a: no pod is waited for on node a, which is drained once its cordon is 5 s old: "
+            "pods that were bound just before it may still appear"
+        )
+
+    played(story)
+
+
+def test_a_pod_that_gets_stuck_is_not_gone_and_has_not_moved() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.workload(1, available=0)
+        (pod,) = await scene.pods()
+        scene.world.kubelets.crash("a", for_s=3600.0)
+
+        drained = await scene.drain()
+
+        assert [change.state for change in scene.changes if change.pod] == [
+            "waiting",
+            "terminating",
+            "stuck",
+        ]
+        (stuck,) = [line for line in scene.shown() if " stuck: " in line]
+        assert stuck.startswith(f"pod/default/{pod} stuck: should have been gone at ")
+        assert "look at its finalizers" in stuck
+        assert drained.is_drained
+        assert (drained.moved, drained.left, drained.given_up) == (0, (), (f"default/{pod}",))
+        told = outcome_of(drained)
+        assert told == (
+            f"node/a drained: 0 pods in {drained.took_s:g} s, but for 1 pod given up: default/{pod}"
+        )
 
     played(story)

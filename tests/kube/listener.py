@@ -49,3 +49,12 @@ class Listener:
         with suppress(OSError, asyncio.IncompleteReadError):
             await self.serve(reader, writer)
         writer.close()
+
+
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Hand on what comes, until nothing does."""
+    with suppress(OSError):
+        while data := await reader.read(2**16):
+            writer.write(data)
+            await writer.drain()
+    writer.close()

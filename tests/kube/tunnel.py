@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from contextlib import suppress
 
-from tests.kube.listener import Listener
+from tests.kube.listener import Listener, pump
 
 
 class Tunnel(Listener):
@@ -37,12 +36,4 @@ class Tunnel(Listener):
         onward_reader, onward_writer = await asyncio.open_connection("127.0.0.1", self._target)
         self.writers.add(onward_writer)
         onward_writer.write(first)
-        await asyncio.gather(_pump(reader, onward_writer), _pump(onward_reader, writer))
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
-        while data := await reader.read(2**16):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
+        await asyncio.gather(pump(reader, onward_writer), pump(onward_reader, writer))

@@ -60,6 +60,18 @@ def test_a_person_may_drain_any_node() -> None:
     assert reasons(world, row) == {Reason.DRAINED}
 
 
+def test_why_an_empty_node_is_not_drained_at_once_is_told() -> None:
+    row = by_person()
+    world = World(node(is_cordoned=True))
+    (verdict,) = world.step(row, "a").verdicts
+    assert verdict.reason is Reason.YOUNG_CORDON
+    assert "once its cordon is 5 s old" in verdict.message
+    assert not verdict.event
+
+    world.run(row, for_s=6)
+    assert reasons(world, row) == {Reason.DRAINED}
+
+
 def test_a_node_that_is_not_there_is_nobodys() -> None:
     assert World().step(by_person(), "a").effects == ()
 

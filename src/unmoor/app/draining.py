@@ -11,18 +11,21 @@ Must not: decide whose turn it is (``lifecycle.drain``), or print.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import datetime
+from math import inf
 from random import Random
 from typing import Any
 
 import msgspec
 
+from unmoor.app.answering import Answering
 from unmoor.app.cli.command import Failure
+from unmoor.app.told import Told
 from unmoor.lifecycle import drain
+from unmoor.lifecycle.drain_report import about_stuck
 from unmoor.lifecycle.effects import Patch
 from unmoor.lifecycle.eviction import Memory
-from unmoor.model.base import Ref
 from unmoor.model.kinds import BUDGETS, NODES, PODS, Resource
 from unmoor.model.observation import ProblemKind
 from unmoor.policy import pods as standing
@@ -41,7 +44,7 @@ HOPELESS = frozenset({ProblemKind.FORBIDDEN, ProblemKind.INVALID})
 HELD = frozenset(
     {Reason.BUDGET, Reason.TWO_BUDGETS, Reason.EVICTION_REFUSED, Reason.UNREADABLE_POD}
 )
-ROUTINE = frozenset({Reason.PODS_LEFT, Reason.DRAINED}) | HELD
+ROUTINE = frozenset({Reason.PODS_LEFT, Reason.DRAINED, Reason.STUCK_POD}) | HELD
 """What is shown pod by pod, or at the end, and not as a note about the node."""
 
 
@@ -60,9 +63,13 @@ class Drained(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     is_drained: bool
+    is_cordoned: bool | None
+    """None: nobody knows."""
     moved: int
-    left: tuple[str, ...] = ()
-    """Pods that were waited for and are still there."""
+    left: tuple[str, ...] | None = ()
+    """Pods that were waited for and are still there. None: nobody had looked."""
+    given_up: tuple[str, ...] = ()
+    """Pods that are still there and were not waited for any longer."""
     blockers: tuple[str, ...] = ()
     """Why, in sentences."""
     took_s: float
@@ -84,20 +91,25 @@ class Draining:
         self.node = node
         self.states: dict[str, str] = {}
         """State of each pod that is waited for, by namespace/name."""
-        self.is_cordoned = False
+        self.is_cordoned: bool | None = None
+        """None: not known yet."""
+        self.may_have_written = False
         self.moved = 0
         self._ports = ports
         self._show = show
         self._store = Store()
         self._story = Story()
-        self._blockers: dict[str, str] = {}
-        self._notes: dict[tuple[Ref, Reason | None], str] = {}
+        self._told = Told()
+        self._why: tuple[str, ...] = ()
+        """What holds it now, in sentences."""
+        self._cluster = Answering(ports.api, ports.clock, lambda text: self._tell("note", text))
+        self._begun = ports.clock.now()
         self._end: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     async def run(self, *, deadline_s: float | None, timeout_s: float | None) -> Drained:
         """Drain; return when it is over, one way or the other."""
-        begun = self._ports.clock.now()
-        at = None if deadline_s is None else begun.plus(deadline_s)
+        self._begun = self._ports.clock.now()
+        at = None if deadline_s is None else self._begun.plus(deadline_s)
         work = asyncio.create_task(self._work(Deadline(at=at, length_s=deadline_s)))
         try:
             either: set[asyncio.Future[Any]] = {work, self._end}
@@ -108,18 +120,27 @@ class Draining:
         finally:
             work.cancel()
         await asyncio.wait({work})
-        now = self._ports.clock.now()
+        return self.so_far(is_drained=is_drained)
+
+    def so_far(self, *, is_drained: bool = False) -> Drained:
+        """Where it stands, at the end or in the middle."""
+        pods = sorted(self.states)
+        # Whoever is there when it is drained keeps coming back, or is stuck.
+        given_up = [pod for pod in pods if is_drained or self.states[pod] == "stuck"]
+        left = tuple(pod for pod in pods if pod not in given_up)
         return Drained(
             node=self.node,
             is_drained=is_drained,
+            is_cordoned=self.is_cordoned,
             moved=self.moved,
-            left=tuple(sorted(self.states)),
-            blockers=self._reasons(),
-            took_s=round(now.mono - begun.mono, 1),
+            left=None if self.is_cordoned is None else left,
+            given_up=tuple(given_up),
+            blockers=() if is_drained else self._blockers(),
+            took_s=round(self._ports.clock.now().mono - self._begun.mono, 1),
         )
 
     async def _work(self, deadline: Deadline) -> None:
-        api, clock = self._ports.api, self._ports.clock
+        api, clock = self._cluster, self._ports.clock
         informer = Informer(api, self._store, clock, jitter=Random().random, report=self._report)
         loop = Loop(
             self._store,
@@ -135,6 +156,7 @@ class Draining:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(informer.run((NODES, PODS, BUDGETS), queries))
             await informer.wait_synced()
+            self.may_have_written = True
             await loop.run((self._row(deadline),))
 
     def _row(self, deadline: Deadline) -> Reconciler:
@@ -145,10 +167,8 @@ class Draining:
         return Reconciler(name="drain", step=drain.by_person(deadline), wakes=wakes)
 
     def _report(self, resource: Resource[Any], problem: str) -> None:
-        about = (Ref(resource.kind, ""), None)
-        if self._notes.get(about) != problem:
-            self._notes[about] = problem
-            self._tell("note", f"{resource.plural} cannot be followed: {problem}")
+        if problem != self._cluster.last:  # that no answer came is told once for all kinds
+            self._note(resource.kind, f"{resource.plural} cannot be followed: {problem}")
 
     # ---------------------------------------------------------------------------- what happened
 
@@ -163,8 +183,14 @@ class Draining:
             return
         self._note_cordon(record, is_cordoned=node.is_cordoned)
         self._note_pods(record)
-        for verdict in record.step.verdicts:
-            self._note(verdict)
+        verdicts = record.step.verdicts
+        self._why = tuple(
+            verdict.message
+            for verdict in verdicts
+            if verdict.reason in HELD or verdict.reason not in ROUTINE
+        )
+        for verdict in verdicts:
+            self._note_verdict(verdict)
 
     def _note_cordon(self, record: Record, *, is_cordoned: bool) -> None:
         for outcome in record.outcomes:
@@ -172,8 +198,8 @@ class Draining:
                 problem = outcome.problem
                 if problem.kind in HOPELESS:
                     self._fail(f"node/{self.node} cannot be cordoned: {problem.message}")
-        if is_cordoned and not self.is_cordoned:
-            self.is_cordoned = True
+        was_cordoned, self.is_cordoned = self.is_cordoned, is_cordoned
+        if is_cordoned and not was_cordoned:
             was_ours = any(isinstance(outcome.effect, Patch) for outcome in record.outcomes)
             self._tell("cordoned", "" if was_ours else "it was cordoned before")
 
@@ -183,50 +209,55 @@ class Draining:
             for verdict in record.step.verdicts
             if verdict.reason in HELD
         }
-        self._blockers = dict(held)
-        states = self._states(record, held)
+        known = record.step.memory
+        seen = known.terminating if isinstance(known, Memory) else {}
+        patience = standing.Patience(self._store.settings.cadence.stuck_terminating_s, seen)
+        on_node = self._store.pods_on(self.node)
+        states = dict.fromkeys(held, "held")
+        for pod in standing.waited_for(on_node, record.moment, patience):
+            name = "/".join(pod.key)
+            if pod.is_deleting:
+                states[name] = "terminating"
+            else:
+                states[name] = "held" if name in held else "waiting"
+        words = {name: message for name, message in held.items() if states[name] == "held"}
+        for pod in standing.stuck(on_node, record.moment, patience):
+            name = "/".join(pod.key)
+            states[name], words[name] = "stuck", about_stuck(pod)
+        self._show_pods(states, words)
+
+    def _show_pods(self, states: dict[str, str], words: dict[str, str]) -> None:
         for pod in sorted(self.states.keys() - states.keys()):
             self.moved += 1
             self._tell("gone", pod=pod)
         for pod, state in states.items():
             if self.states.get(pod) != state:
-                self._tell(state, held.get(pod, "") if state == "held" else "", pod=pod)
+                self._tell(state, words.get(pod, ""), pod=pod)
         self.states = states
 
-    def _states(self, record: Record, held: dict[str, str]) -> dict[str, str]:
-        known = record.step.memory
-        seen = known.terminating if isinstance(known, Memory) else {}
-        patience = standing.Patience(self._store.settings.cadence.stuck_terminating_s, seen)
-        on_node = self._store.pods_on(self.node)
-        waited_for = standing.waited_for(on_node, record.moment, patience)
-        states = dict.fromkeys(held, "held")
-        for pod in waited_for:
-            name = f"{pod.namespace}/{pod.name}"
-            if pod.is_deleting:
-                states[name] = "terminating"
-            else:
-                states[name] = "held" if name in held else "waiting"
-        return states
-
-    def _note(self, verdict: Verdict) -> None:
+    def _note_verdict(self, verdict: Verdict) -> None:
         is_about_us = verdict.subject.kind == NODES.kind
         if is_about_us and verdict.reason is Reason.DRAINED:
             self._finish(is_drained=True)
         elif is_about_us and verdict.reason is Reason.CUT_OFF:
-            self._finish(is_drained=False, why=verdict.message)
+            self._finish(is_drained=False)
         elif verdict.reason not in ROUTINE:
-            about = (verdict.subject, verdict.reason)
-            if self._notes.get(about) != verdict.message:
-                self._notes[about] = verdict.message
-                self._tell("note", verdict.message)
+            owner = verdict.evidence.get("owner", "")
+            self._note((verdict.subject, verdict.reason, owner), verdict.message)
+
+    def _note(self, about: Hashable, message: str) -> None:
+        now_s = self._ports.clock.now().mono
+        for new in self._told.news(about, (message,), now_s=now_s, again_s=inf):
+            self._tell("note", new)
 
     def _finish(self, *, is_drained: bool, why: str = "") -> None:
         if why:
-            self._notes[Ref(NODES.kind, self.node), Reason.CUT_OFF] = why
+            self._why = (why,)
         if not self._end.done():
             self._end.set_result(is_drained)
 
     def _fail(self, why: str) -> None:
+        self._why = (why,)
         if not self._end.done():
             self._end.set_exception(Failure(why))
 
@@ -234,9 +265,13 @@ class Draining:
         at = self._ports.clock.now().wall
         self._show(Change(at=at, node=self.node, pod=pod, state=state, message=message))
 
-    def _reasons(self) -> tuple[str, ...]:
+    def _blockers(self) -> tuple[str, ...]:
+        reasons = [*self._why]
+        if self.is_cordoned is None:
+            reasons.append("nobody had looked yet which pods are on it")
+        if self._cluster.problem:
+            reasons.append(self._cluster.problem)
         terminating = [pod for pod, state in sorted(self.states.items()) if state == "terminating"]
-        reasons = [*self._blockers.values(), *self._notes.values()]
         if terminating:
             reasons.append(f"still terminating: {', '.join(terminating)}")
         return tuple(reasons)

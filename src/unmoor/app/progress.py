@@ -13,8 +13,15 @@ import click
 import msgspec
 
 from unmoor.app.draining import Change, Drained
+from unmoor.model.wording import counted
 
-STYLES = {"held": "yellow", "terminating": "cyan", "gone": "green", "waiting": "dim"}
+STYLES = {
+    "held": "yellow",
+    "stuck": "red",
+    "terminating": "cyan",
+    "gone": "green",
+    "waiting": "dim",
+}
 
 
 class Show(Protocol):
@@ -147,8 +154,8 @@ def line_of(change: Change) -> str:
     about = f"pod/{change.pod}" if change.pod else f"node/{change.node}"
     if change.state == "note":
         return f"{change.at:%H:%M:%S} {about}: {change.message}"
-    # The state says already which pod is held.
-    message = change.message.removeprefix(f"pod {change.pod} is held ")
+    # The line says already which pod, and that it is held.
+    message = change.message.removeprefix(f"pod {change.pod} ").removeprefix("is held ")
     said = f": {message}" if message else ""
     return f"{change.at:%H:%M:%S} {about} {change.state}{said}"
 
@@ -156,7 +163,11 @@ def line_of(change: Change) -> str:
 def outcome_of(drained: Drained) -> str:
     """Say in a line how a drain ended."""
     if drained.is_drained:
-        plural = "pod" if drained.moved == 1 else "pods"
-        return f"node/{drained.node} drained: {drained.moved} {plural} in {drained.took_s:g} s"
-    left = ", ".join(drained.left) or "none"
+        gone = (
+            f"node/{drained.node} drained: {counted(drained.moved, 'pod')} in {drained.took_s:g} s"
+        )
+        given_up = drained.given_up
+        but = f", but for {counted(len(given_up), 'pod')} given up: {', '.join(given_up)}"
+        return gone + (but if given_up else "")
+    left = "not known" if drained.left is None else ", ".join(drained.left) or "none"
     return f"node/{drained.node} not drained after {drained.took_s:g} s; pods left: {left}"

@@ -365,6 +365,15 @@ class KubeApi:
             raise NoCredentials(f"{request}: {error}") from None
 
 
+_WORDS: tuple[tuple[type[Exception], str], ...] = (
+    (aiohttp.ServerDisconnectedError, "the connection was closed before an answer came"),
+    (aiohttp.ClientPayloadError, "the connection was closed in the middle of the answer"),
+    (TimeoutError, "no answer in time"),
+    (ConnectionResetError, "the connection was reset"),
+)
+"""What people have no use for the name of."""
+
+
 def _told(error: Exception) -> str:
     """What went wrong, without the memory addresses and line breaks of its own text."""
     if isinstance(error, aiohttp.ClientConnectorError):
@@ -372,6 +381,9 @@ def _told(error: Exception) -> str:
         number = 0 if isinstance(cause, ssl.SSLError) else cause.errno or 0
         said = os.strerror(number) if number > 0 else cause.strerror or str(cause)
         return f"cannot connect to {error.host}:{error.port}: {said or type(cause).__name__}"
+    for kind, words in _WORDS:
+        if isinstance(error, kind):
+            return words
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 

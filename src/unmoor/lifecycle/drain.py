@@ -214,7 +214,8 @@ def _look(view: View, node: Node, order: Order, memory: Memory, moment: Moment) 
         case Evicting():
             return _evicting(view, node, order, phase, known, moment)
         case Settling(until):
-            return _progress(Step(wake_at=until), known)
+            verdict = report.young_cordon(node, order.method, view.settings.cadence.cordon_quiet_s)
+            return _progress(Step(verdicts=(verdict,), wake_at=until), known)
         case Drained(left, passed):
             return _drained(report.ended(node, order.method, left, passed), known)
         case never:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from unmoor.model.base import Key, Object
 from unmoor.model.kinds import ref_of
 from unmoor.model.node import Node
+from unmoor.model.pod import Pod
+from unmoor.model.wording import counted
 from unmoor.policy.drain import Deadline, Plan
 from unmoor.policy.pods import about_unreadable
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -43,7 +45,7 @@ def left(node: Node, method: Method, plan: Plan) -> list[Verdict]:
         node,
         method,
         Reason.PODS_LEFT,
-        f"{_pods(count)} still to go: {named}",
+        f"{counted(count, 'pod')} still to go: {named}",
         pods=count,
         terminating=sum(pod.is_deleting for pod in plan.waiting),
         asked_now=len(plan.turn),
@@ -72,13 +74,33 @@ def stuck(node: Node, method: Method, plan: Plan) -> list[Verdict]:
             node,
             method,
             Reason.STUCK_POD,
-            f"pod {pod.namespace}/{pod.name} should have been gone at {pod.gone_by:%H:%M:%S} UTC "
-            "and is not waited for any longer: look at its finalizers, and whether the node still "
-            "answers",
+            about_stuck(pod),
             pod=f"{pod.namespace}/{pod.name}",
         )
         for pod in plan.stuck[:TOLD_PODS_MAX]
     ]
+
+
+def about_stuck(pod: Pod) -> str:
+    """Say for a person which pod should be gone, and where to look."""
+    return (
+        f"pod {pod.namespace}/{pod.name} should have been gone at {pod.gone_by:%H:%M:%S} UTC and "
+        "is not waited for any longer: look at its finalizers, and whether the node still answers"
+    )
+
+
+def young_cordon(node: Node, method: Method, quiet_s: float) -> Verdict:
+    """Say why a node without pods is not drained yet."""
+    return Verdict(
+        subject=ref_of(node),
+        method=method,
+        reason=Reason.YOUNG_CORDON,
+        message=(
+            f"no pod is waited for on node {node.name}, which is drained once its cordon is "
+            f"{quiet_s:g} s old: pods that were bound just before it may still appear"
+        ),
+        evidence={"quiet_s": quiet_s},
+    )
 
 
 def ended(node: Node, method: Method, left: tuple[str, ...], passed: tuple[str, ...]) -> Verdict:
@@ -87,7 +109,11 @@ def ended(node: Node, method: Method, left: tuple[str, ...], passed: tuple[str, 
     ``left``: at the deadline; ``passed``: given up before it.
     """
     if not left:
-        but = f", but for {_pods(len(passed))} given up before: {_named(passed)}" if passed else ""
+        but = (
+            f", but for {counted(len(passed), 'pod')} given up before: {_named(passed)}"
+            if passed
+            else ""
+        )
         return Verdict(
             subject=ref_of(node),
             method=method,
@@ -100,13 +126,9 @@ def ended(node: Node, method: Method, left: tuple[str, ...], passed: tuple[str, 
         method,
         Reason.CUT_OFF,
         f"the drain of node {node.name} was cut off at its deadline: "
-        f"{_pods(len(left))} still there: {_named(left)}",
+        f"{counted(len(left), 'pod')} still there: {_named(left)}",
         pods=len(left),
     )
-
-
-def _pods(count: int) -> str:
-    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def _named(pods: tuple[str, ...]) -> str:

@@ -75,6 +75,7 @@ class Reason(StrEnum):
     STUCK_POD = "stuck-pod"
     UNREADABLE_POD = "unreadable-pod"
     NOT_CONFIRMED = "not-confirmed"
+    YOUNG_CORDON = "young-cordon"
     CUT_OFF = "cut-off"
     DRAINED = "drained"
     MACHINE_GONE = "machine-gone"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any, TypeVar
@@ -28,12 +28,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Failure(click.ClickException):
-    """The command did not do what it was asked for: one line on stderr, exit code 1."""
+    """The command did not do what it was asked for: one line on stderr, exit code 1.
+
+    ``more``: where there is a list to give, a line for each.
+    """
+
+    def __init__(self, message: str, more: Sequence[str] = ()) -> None:
+        """``message`` stands alone."""
+        super().__init__(message)
+        self.more = more
 
     def show(self, file: Any = None) -> None:
         """Say it as every other program does: who, then what."""
-        said = " ".join(self.format_message().splitlines())  # a server may say it in many
-        click.echo(f"unmoor: {said}", file=file or sys.stderr)
+        for begin, said in (("unmoor: ", self.message), *(("  ", line) for line in self.more)):
+            line = " ".join(said.splitlines())  # a server may say it in many
+            click.echo(f"{begin}{line}", file=file or sys.stderr)
 
 
 class Command(click.Command):
@@ -82,11 +91,6 @@ def cluster_options(function: F) -> F:
 def print_json(value: object) -> None:
     """Print one JSON document on one line, keys in a stable order."""
     click.echo(json.dumps(value, sort_keys=True))
-
-
-def counted(number: int, what: str) -> str:
-    """``1 node``, ``2 nodes``."""
-    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 class Duration(click.ParamType[float]):

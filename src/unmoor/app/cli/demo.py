@@ -16,10 +16,10 @@ from unmoor.app.cli.command import (
     Command,
     Failure,
     FiniteRange,
-    counted,
     output_option,
     print_json,
 )
+from unmoor.model.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

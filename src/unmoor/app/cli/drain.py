@@ -21,6 +21,7 @@ from unmoor.app.cli.command import (
     output_option,
     print_json,
 )
+from unmoor.model.wording import counted
 
 if TYPE_CHECKING:
     from unmoor.app.draining import Drained, Draining
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from unmoor.kube.client import KubeApi
     from unmoor.runtime.ports import Clock
 
-BLOCKERS_MAX = 3
-"""So many reasons stand in the error line; the progress has shown them all."""
+BLOCKERS_MAX = 10
+"""So many reasons are given at the end, a line each; the progress has shown them all."""
 FLUSH_S = 1.0
 """Events that are still on their way at the end get this long."""
 
@@ -44,6 +45,13 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     deadline_s: float | None
     timeout_s: float | None
     output: str
+
+
+def _some_time(_context: click.Context, _option: click.Parameter, given_s: float | None) -> Any:
+    """Refuse 0, which elsewhere means for ever and here would mean not at all."""
+    if given_s == 0:
+        raise click.BadParameter("0 leaves no time: leave --timeout out to wait for ever")
+    return given_s
 
 
 @click.command(
@@ -61,13 +69,14 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     "deadline_s",
     type=DURATION,
     metavar="DURATION",
-    help="When it is over, a node's pods go past their budgets, and grace shrinks to what is "
-    "left. By default budgets hold for ever.",
+    help="When it is over, a node's pods go past their budgets. Grace shrinks to what is left of "
+    "it: a pod that its budget held until then gets 1 s. By default budgets hold for ever.",
 )
 @click.option(
     "--timeout",
     "timeout_s",
     type=DURATION,
+    callback=_some_time,
     metavar="DURATION",
     help="Give up on a node after this long; by default never. It stays cordoned.",
 )
@@ -97,7 +106,7 @@ def drain(nodes: tuple[str, ...], *, dry_run: bool, **chosen: Any) -> None:
         return
     session = _Session(choice)
     if asyncio.run(stopping.until_stopped(session.run())) is None:
-        raise Failure(session.interrupted())
+        raise session.interrupted()
 
 
 def _name(given: str) -> str:
@@ -116,9 +125,26 @@ class _Session:
         self._choice = choice
         self._current: Draining | None = None
         self._done: list[Drained] = []
+        self._is_interrupted = False
 
     async def run(self) -> bool:
         """Drain one node after another; raises Failure at the first that is not drained."""
+        try:
+            await self._drain()
+        except asyncio.CancelledError:
+            self._is_interrupted = True
+            raise
+        finally:
+            current = self._current
+            if current is not None and current.node not in {one.node for one in self._done}:
+                self._done.append(current.so_far())
+            if self._choice.output == "json" and self._done:
+                print_json(self._summary())
+        if not self._done[-1].is_drained:
+            raise self._why_not(self._done[-1])
+        return True
+
+    async def _drain(self) -> None:
         from unmoor.app.cluster import connected  # noqa: PLC0415
         from unmoor.runtime.clock import SystemClock  # noqa: PLC0415
 
@@ -131,11 +157,6 @@ class _Session:
                     show.end(self._done[-1])
                     if not self._done[-1].is_drained:
                         break
-        if choice.output == "json":
-            print_json(self._summary())
-        if not self._done[-1].is_drained:
-            raise Failure(self._why_not())
-        return True
 
     async def _check(self, api: KubeApi) -> None:
         """All nodes exist, before the first is touched."""
@@ -161,43 +182,56 @@ class _Session:
             sending.cancel()
 
     def _summary(self) -> dict[str, object]:
-        begun = {drained.node for drained in self._done}
         return {
             "drained": [one.node for one in self._done if one.is_drained],
-            "not_begun": [name for name in self._choice.nodes if name not in begun],
+            "interrupted": self._is_interrupted,
             "nodes": [msgspec.to_builtins(one) for one in self._done],
+            "not_begun": self._choice.nodes[len(self._done) :],
         }
 
-    def _why_not(self) -> str:
-        last = self._done[-1]
-        reasons = "; ".join(last.blockers[:BLOCKERS_MAX]) or "nothing is known to hold it"
+    def _why_not(self, last: Drained) -> Failure:
         more = len(last.blockers) - BLOCKERS_MAX
-        reasons += f"; and {more} more" if more > 0 else ""
-        return (
-            f"node/{last.node} is not drained: {reasons}; it stays cordoned: {_next(last.node)}"
-            f"{self._rest()}"
+        return Failure(
+            f"node/{last.node} is not drained and {self._state(last)}",
+            (
+                *(last.blockers[:BLOCKERS_MAX] or ("nothing is known to hold it",)),
+                *((f"and {more} more",) if more > 0 else ()),
+                *self._next(last),
+            ),
         )
 
-    def _rest(self) -> str:
-        begun = len(self._done)
-        rest = self._choice.nodes[begun:]
-        return f"; not begun: {', '.join(rest)}" if rest else ""
-
-    def interrupted(self) -> str:
+    def interrupted(self) -> Failure:
         """What Ctrl-C leaves behind."""
-        current = self._current
-        if current is None or not current.is_cordoned:
-            return "interrupted: nothing was changed"
-        left = len(current.states)
-        plural = "pod" if left == 1 else "pods"
+        if not self._done:
+            return Failure("interrupted: nothing was changed")
+        last = self._done[-1]
+        if last.is_drained:
+            return Failure(f"interrupted: node/{last.node} is drained", self._others())
+        to_go = "" if last.left is None else f" with {counted(len(last.left), 'pod')} to go"
+        said = f"interrupted: node/{last.node} {self._state(last)}{to_go}"
+        return Failure(said, self._next(last))
+
+    def _state(self, last: Drained) -> str:
+        if last.is_cordoned:
+            return "stays cordoned"
+        may_have_written = self._current is not None and self._current.may_have_written
+        return "may be cordoned" if may_have_written else "was not changed"
+
+    def _next(self, last: Drained) -> tuple[str, ...]:
+        name = last.node
         return (
-            f"interrupted: node/{current.node} stays cordoned with {left} {plural} to go; "
-            f"{_next(current.node)}"
+            f"`unmoor drain {name}` goes on, `kubectl uncordon {name}` gives it back",
+            *self._others(),
         )
 
-
-def _next(name: str) -> str:
-    return f"`unmoor drain {name}` goes on, `kubectl uncordon {name}` gives it back"
+    def _others(self) -> tuple[str, ...]:
+        """The other nodes, if there are some: a line for those before, and one for those after."""
+        before = ", ".join(one.node for one in self._done[:-1])
+        after = ", ".join(self._choice.nodes[len(self._done) :])
+        return (
+            *((f"drained: {before}",) if before else ()),
+            *((f"not begun: {after}",) if after else ()),
+        )
 
 
 def _show(output: str) -> Show:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unmoor.app.cli.command import Command, FiniteRange, counted, output_option, print_json
+from unmoor.app.cli.command import Command, FiniteRange, output_option, print_json
+from unmoor.model.wording import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
