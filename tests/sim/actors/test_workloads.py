@@ -55,6 +55,7 @@ async def test_a_deployment_comes_up_and_says_so() -> None:
             "readyReplicas": 3,
             "availableReplicas": 3,
             "unavailableReplicas": 0,
+            "terminatingReplicas": 0,
             "observedGeneration": 1,
         }
         (replica_set,) = await cluster.listed(REPLICA_SETS)

@@ -20,6 +20,7 @@ from unmoor.model.moment import Moment, rfc3339
 from unmoor.model.pod import Pod
 from unmoor.runtime.reconciler import either
 from unmoor.sim.actors.actor import Actor, Key
+from unmoor.sim.actors.owners import scaled
 
 ADMITTED_FOR = timedelta(minutes=2)
 """How long an admitted eviction is believed to be under way (disruption controller)."""
@@ -92,10 +93,10 @@ class Budgets(Actor):
         spec = budget.spec
         if spec.max_unavailable is not None:
             expected = self._expected(pods)
-            return expected, max(expected - _scaled(spec.max_unavailable, expected), 0)
+            return expected, max(expected - scaled(spec.max_unavailable, expected), 0)
         if isinstance(spec.min_available, str):
             expected = self._expected(pods)
-            return expected, _scaled(spec.min_available, expected)
+            return expected, scaled(spec.min_available, expected)
         return len(pods), spec.min_available or 0
 
     def _expected(self, pods: list[Pod]) -> int:
@@ -154,13 +155,6 @@ def _status(counts: tuple[int, ...], forgotten: list[str], moment: Moment) -> JS
     if forgotten:
         status["disruptedPods"] = dict.fromkeys(forgotten)
     return {"status": status}
-
-
-def _scaled(value: int | str, whole: int) -> int:
-    if isinstance(value, int):
-        return value
-    percent = int(value.rstrip("%")) if value.rstrip("%").isdigit() else 0
-    return -(-percent * whole // 100)
 
 
 def _size(owner: Any) -> int:

@@ -8,10 +8,7 @@ Must not: place pods, or replace one that is still there and counts.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, ClassVar
-
-import msgspec
 
 from unmoor.model import names
 from unmoor.model.base import JSON
@@ -20,12 +17,28 @@ from unmoor.model.moment import Moment, rfc3339
 from unmoor.model.pod import Pod
 from unmoor.model.workload import Deployment, ReplicaSet
 from unmoor.sim.actors.actor import Key, Stage
-from unmoor.sim.actors.owners import OwnerActor, numbered, reference, with_labels
+from unmoor.sim.actors.owners import (
+    OwnerActor,
+    digest,
+    numbered,
+    reference,
+    scaled,
+    with_labels,
+)
 
 TEMPLATE_HASH = "pod-template-hash"
-HASH_CHARS = 10
 REVISION = "deployment.kubernetes.io/revision"
 """Which template of its Deployment a ReplicaSet has, counted in the order of their use."""
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+MOST = "deployment.kubernetes.io/max-replicas"
+_NOT_COPIED = {
+    REVISION,
+    DESIRED,
+    MOST,
+    "deployment.kubernetes.io/revision-history",
+    "kubectl.kubernetes.io/last-applied-configuration",
+}
+"""Annotations of a Deployment that are not those of its ReplicaSets."""
 
 
 class ReplicaSets(OwnerActor):
@@ -72,6 +85,7 @@ class ReplicaSets(OwnerActor):
             "fullyLabeledReplicas": len(pods),
             "readyReplicas": ready,
             "availableReplicas": ready,
+            "terminatingReplicas": self.terminating(owner),
             "observedGeneration": owner.metadata.generation,
         }
         if self._said.get(owner.uid) != status:
@@ -105,29 +119,49 @@ class Deployments(OwnerActor):
         if owner is None or owner.is_deleting:
             return None
         spec = await self.spec_of(owner)
-        digest = _digest(spec["template"])
-        name = f"{owner.name}-{digest}"
+        if spec.get("paused"):
+            name = await self._hold(owner)
+        else:
+            name = await self._roll(owner, spec)
+        await self._report(owner, name, moment, is_paused=bool(spec.get("paused")))
+        return None
+
+    async def _hold(self, owner: Deployment) -> str:
+        """Keep the size and change no template; return the name of the newest set."""
+        sets = sorted(self._sets(owner), key=_revision)
+        if not sets:
+            return ""
+        rest = sum(one.spec.replicas or 0 for one in sets[:-1])
+        wanted = max(_wanted(owner.spec.replicas) - rest, 0)
+        if sets[-1].spec.replicas != wanted:
+            await self.stage.patch(sets[-1], {"spec": {"replicas": wanted}})
+        return sets[-1].name
+
+    async def _roll(self, owner: Deployment, spec: JSON) -> str:
+        """Bring the set of this template to its size, and retire others; return its name."""
+        mark = digest(spec["template"])
+        name = f"{owner.name}-{mark}"
         wanted = _wanted(owner.spec.replicas)
         current = self.store.get(REPLICA_SETS, name, owner.namespace)
         if current is None and (current := await self._alike(owner, spec["template"])) is not None:
             name = current.name
         newest = max((_revision(one) for one in self._sets(owner)), default=0)
         if current is None:
-            body = _replica_set(owner, name, digest, spec)
-            body["metadata"]["annotations"] = {REVISION: str(newest + 1)}
+            body = _replica_set(owner, name, mark, spec)
+            body["metadata"]["annotations"] = _marks(owner, spec, newest + 1)
             await self.stage.create(REPLICA_SETS.ref(name, owner.namespace), body)
-        elif _revision(current) < newest:  # An old template has come back.
-            annotations = {REVISION: str(newest + 1)}
-            body = {"metadata": {"annotations": annotations}, "spec": {"replicas": wanted}}
+            return name
+        # A template that is used again is the newest again.
+        is_newest = newest and _revision(current) == newest
+        marks = _marks(owner, spec, newest if is_newest else newest + 1)
+        if current.spec.replicas != wanted or marks.items() - current.metadata.annotations.items():
+            body = {"metadata": {"annotations": marks}, "spec": {"replicas": wanted}}
             await self.stage.patch(current, body)
-        elif current.spec.replicas != wanted:
-            await self.stage.patch(current, {"spec": {"replicas": wanted}})
         elif current.status.ready_replicas >= wanted:
             for old in self._sets(owner):
                 if old.name != name and old.spec.replicas != 0:
                     await self.stage.patch(old, {"spec": {"replicas": 0}})
-        await self._report(owner, name, moment)
-        return None
+        return name
 
     async def _alike(self, owner: Deployment, template: JSON) -> ReplicaSet | None:
         """The set that another server's controller has made of this template, under its name."""
@@ -145,7 +179,9 @@ class Deployments(OwnerActor):
                 found.append(one)
         return found
 
-    async def _report(self, owner: Deployment, name: str, moment: Moment) -> None:
+    async def _report(
+        self, owner: Deployment, name: str, moment: Moment, *, is_paused: bool
+    ) -> None:
         sets = self._sets(owner)
         ready = sum(one.status.ready_replicas for one in sets)
         updated = sum(one.status.replicas for one in sets if one.name == name)
@@ -156,7 +192,8 @@ class Deployments(OwnerActor):
             "availableReplicas": ready,
             "unavailableReplicas": max(_wanted(owner.spec.replicas) - ready, 0),
             "observedGeneration": owner.metadata.generation,
-            "conditions": self._conditions(owner, name, sets, moment),
+            "terminatingReplicas": sum(self.terminating(one) for one in sets),
+            "conditions": self._conditions(owner, name, sets, moment, is_paused=is_paused),
         }
         revision = str(max((_revision(one) for one in sets), default=0))
         said = {"metadata": {"annotations": {REVISION: revision}}, "status": status}
@@ -165,7 +202,13 @@ class Deployments(OwnerActor):
             self._said[owner.uid] = said
 
     def _conditions(
-        self, owner: Deployment, name: str, sets: list[ReplicaSet], moment: Moment
+        self,
+        owner: Deployment,
+        name: str,
+        sets: list[ReplicaSet],
+        moment: Moment,
+        *,
+        is_paused: bool,
     ) -> list[JSON]:
         """Whether enough pods are ready, and whether the newest set has replaced all others."""
         wanted = _wanted(owner.spec.replicas)
@@ -176,13 +219,14 @@ class Deployments(OwnerActor):
             available, has = ("Available", "False", "MinimumReplicasUnavailable"), "does not have"
         newest = [one.status for one in sets if one.name == name]
         is_done = [one.ready_replicas for one in newest] == [wanted] and ready == wanted
-        reason = "NewReplicaSetAvailable" if is_done else "ReplicaSetUpdated"
         how = "has successfully progressed." if is_done else "is progressing."
+        reason = "NewReplicaSetAvailable" if is_done else "ReplicaSetUpdated"
+        progress = ("Progressing", "True", reason, f'ReplicaSet "{name}" {how}')
+        if is_paused:
+            progress = ("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
         return [
             self._condition(owner, *available, f"Deployment {has} minimum availability.", moment),
-            self._condition(
-                owner, "Progressing", "True", reason, f'ReplicaSet "{name}" {how}', moment
-            ),
+            self._condition(owner, *progress, moment),
         ]
 
     def _condition(
@@ -218,9 +262,16 @@ def _dispensable(pod: Pod) -> tuple[bool, bool, int, str]:
     return (bool(pod.node_name), pod.is_ready, price, pod.name)
 
 
-def _digest(template: JSON) -> str:
-    text = msgspec.json.encode(template, order="sorted")
-    return hashlib.sha256(text).hexdigest()[:HASH_CHARS]
+def _marks(owner: Deployment, spec: JSON, revision: int) -> dict[str, str]:
+    """What the newest set is annotated with: its revision, its size, and what its owner says."""
+    wanted = _wanted(owner.spec.replicas)
+    strategy = spec.get("strategy") or {}
+    surge = (strategy.get("rollingUpdate") or {}).get("maxSurge", "25%")
+    if strategy.get("type") == "Recreate":
+        surge = 0
+    said = {k: v for k, v in owner.metadata.annotations.items() if k not in _NOT_COPIED}
+    sizes = {DESIRED: str(wanted), MOST: str(wanted + scaled(surge, wanted))}
+    return {**said, REVISION: str(revision), **sizes}
 
 
 def _unmarked(template: JSON) -> JSON:
@@ -230,8 +281,8 @@ def _unmarked(template: JSON) -> JSON:
     return {**template, "metadata": {**metadata, "labels": labels}}
 
 
-def _replica_set(owner: Deployment, name: str, digest: str, spec: JSON) -> JSON:
-    mark = {TEMPLATE_HASH: digest}
+def _replica_set(owner: Deployment, name: str, hashed: str, spec: JSON) -> JSON:
+    mark = {TEMPLATE_HASH: hashed}
     template = with_labels(spec["template"], mark)
     selector = spec["selector"]
     match_labels = {**selector.get("matchLabels", {}), **mark}

@@ -21,6 +21,19 @@ from unmoor.sim.actors.owners import OwnerActor, numbered
 BACK_OFF_LIMIT = 6
 """Failures that a Job survives, unless it says otherwise (API reference: batch/v1 JobSpec)."""
 
+_BEFORE = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
+"""What is said first of a Job that ends so."""
+_REASONS = {
+    "Complete": {
+        "reason": "CompletionsReached",
+        "message": "Reached expected number of succeeded pods",
+    },
+    "Failed": {
+        "reason": "BackoffLimitExceeded",
+        "message": "Job has reached the specified backoff limit",
+    },
+}
+
 
 class Jobs(OwnerActor):
     """Keeps the pods of each Job and counts how they ended."""
@@ -84,6 +97,8 @@ class Jobs(OwnerActor):
     ) -> None:
         pods = self.pods_of(owner)
         status: JSON = {
+            "terminating": self.terminating(owner),
+            "uncountedTerminatedPods": {},
             "active": 0 if end else len(pods),
             "ready": sum(pod.is_ready for pod in pods),
             "succeeded": succeeded,
@@ -92,8 +107,11 @@ class Jobs(OwnerActor):
         now = rfc3339(moment.wall)
         before = self._said.get(owner.uid)
         if end:
-            condition = {"type": end, "status": "True", "lastTransitionTime": now}
-            status["conditions"] = [condition]
+            times = {"lastProbeTime": now, "lastTransitionTime": now}
+            status["conditions"] = [
+                {"type": one, "status": "True", **_REASONS[end], **times}
+                for one in (_BEFORE[end], end)
+            ]
         if end == "Complete":
             status["completionTime"] = now
         if before != status:

@@ -7,13 +7,18 @@ Must not: know how many pods an owner wants, or which.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from typing import Any, ClassVar
+
+import msgspec
 
 from unmoor.model.base import JSON, Object
 from unmoor.model.kinds import PODS, Resource, ref_of
 from unmoor.model.pod import Pod
 from unmoor.sim.actors.actor import Actor, Key, Stage
+
+HASH_CHARS = 10
 
 
 class OwnerActor(Actor):
@@ -52,6 +57,11 @@ class OwnerActor(Actor):
     def pods_of(self, owner: Object) -> list[Pod]:
         """The owner's pods that are neither finished nor on their way out."""
         return [p for p in self.store.pods_of(owner.uid) if not p.is_terminal and not p.is_deleting]
+
+    def terminating(self, owner: Object) -> int:
+        """How many of the owner's pods are on their way out."""
+        pods = self.store.pods_of(owner.uid)
+        return sum(pod.is_deleting and not pod.is_terminal for pod in pods)
 
     async def spec_of(self, owner: Object) -> JSON:
         """The whole spec of an owner, read once for each generation."""
@@ -97,6 +107,7 @@ def pod_body(
     spec: JSON = {**template.get("spec", {}), **(more or {})}
     metadata: JSON = {
         "name": name,
+        "generateName": f"{owner.name}-",
         "namespace": owner.namespace,
         "labels": dict(given.get("labels", {})),
         "annotations": dict(given.get("annotations", {})),
@@ -112,6 +123,20 @@ def with_labels(template: JSON, labels: dict[str, str]) -> JSON:
         **template,
         "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **labels}},
     }
+
+
+def digest(template: JSON) -> str:
+    """What tells a template from others, short enough for a name."""
+    text = msgspec.json.encode(template, order="sorted")
+    return hashlib.sha256(text).hexdigest()[:HASH_CHARS]
+
+
+def scaled(value: int | str, whole: int) -> int:
+    """A number, or a percentage of a whole, rounded up."""
+    if isinstance(value, int):
+        return value
+    percent = int(value.rstrip("%")) if value.rstrip("%").isdigit() else 0
+    return -(-percent * whole // 100)
 
 
 def numbered(pods: Iterable[Pod]) -> int:
