@@ -1,23 +1,24 @@
 """StatefulSets: pods with names of their own, one after the other.
 
 The pod of an ordinal is made again under the same name, once the old one is really gone; with the
-policy OrderedReady the next ordinal waits until the one before is ready. Volume claim templates
-and updates of the template are not played.
+policy OrderedReady the next ordinal waits until the one before is ready. When the template has
+changed, pods are replaced one by one from the end. Volume claim templates are not played.
 
 Must not: force a pod away. One that is stuck on a dead node blocks its successor, as it should.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from unmoor.model.base import JSON
-from unmoor.model.kinds import PODS, STATEFUL_SETS
+from unmoor.model.kinds import PODS, REVISIONS, STATEFUL_SETS
 from unmoor.model.moment import Moment
 from unmoor.model.pod import Pod
 from unmoor.model.workload import StatefulSet
 from unmoor.sim.actors.actor import Key, Stage
 from unmoor.sim.actors.owners import OwnerActor, with_labels
+from unmoor.sim.actors.revisions import MARK, Marks, Revisions
 
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"
@@ -27,12 +28,21 @@ class StatefulSets(OwnerActor):
     """Keeps the pods 0 to n-1 of each StatefulSet."""
 
     owner = STATEFUL_SETS
-    kinds: ClassVar[tuple[str, ...]] = (STATEFUL_SETS.kind, PODS.kind)
+    kinds: ClassVar[tuple[str, ...]] = (STATEFUL_SETS.kind, PODS.kind, REVISIONS.kind)
 
     def __init__(self, stage: Stage) -> None:
         """Start having said nothing."""
         super().__init__(stage)
+        self._revisions = Revisions(stage, STATEFUL_SETS)
         self._said: dict[str, JSON] = {}
+
+    def look(self, kind: str, old: Any | None, new: Any | None) -> None:
+        """A revision concerns its owner."""
+        if kind == REVISIONS.kind:
+            for key in self._owners(old, new):
+                self.mark(key)
+        else:
+            super().look(kind, old, new)
 
     async def play(self, key: Key, moment: Moment) -> float | None:
         """Make or remove what is next in order, then say how it stands."""
@@ -41,13 +51,15 @@ class StatefulSets(OwnerActor):
         if owner is None or owner.is_deleting:
             return None
         spec = await self.spec_of(owner)
+        marks = await self._revisions.marks(owner, spec["template"])
         wanted = 1 if owner.spec.replicas is None else owner.spec.replicas
         is_ordered = spec.get("podManagementPolicy", "OrderedReady") != "Parallel"
         there = {pod.name: pod for pod in self.store.pods_of(owner.uid)}
-        is_complete = await self._fill(owner, spec, wanted, is_ordered=is_ordered)
-        if is_complete:
-            await self._shrink(owner, there, wanted)
-        await self._report(owner)
+        marked = {**spec, "template": with_labels(spec["template"], {MARK: marks.newest})}
+        is_complete = await self._fill(owner, marked, wanted, is_ordered=is_ordered)
+        if is_complete and not await self._shrink(owner, there, wanted):
+            await self._renew(spec, [there[f"{owner.name}-{n}"] for n in range(wanted)], marks)
+        await self._report(owner, wanted, marks)
         return None
 
     async def _fill(self, owner: StatefulSet, spec: JSON, wanted: int, *, is_ordered: bool) -> bool:
@@ -75,22 +87,38 @@ class StatefulSets(OwnerActor):
             more["subdomain"] = spec["serviceName"]
         await self.make_pod(owner, name, template, more)
 
-    async def _shrink(self, owner: StatefulSet, there: dict[str, Pod], wanted: int) -> None:
-        """The highest ordinal goes first, and is gone before the next one goes."""
+    async def _shrink(self, owner: StatefulSet, there: dict[str, Pod], wanted: int) -> bool:
+        """The highest ordinal goes first, and is gone before the next one goes; False for none."""
         expected = {f"{owner.name}-{ordinal}" for ordinal in range(wanted)}
         surplus = sorted((pod for name, pod in there.items() if name not in expected), key=_ordinal)
         if surplus and not surplus[-1].is_deleting:
             await self.stage.delete(surplus[-1])
+        return bool(surplus)
 
-    async def _report(self, owner: StatefulSet) -> None:
+    async def _renew(self, spec: JSON, pods: list[Pod], marks: Marks) -> None:
+        """Delete the last pod of an earlier template. All pods are ready when this is asked."""
+        strategy = spec.get("updateStrategy") or {}
+        first = (strategy.get("rollingUpdate") or {}).get("partition", 0)
+        outdated = [pod for pod in pods[first:] if marks.is_outdated(pod)]
+        if outdated and strategy.get("type") != "OnDelete":
+            await self.stage.delete(outdated[-1])
+
+    async def _report(self, owner: StatefulSet, wanted: int, marks: Marks) -> None:
         pods = self.pods_of(owner)
         ready = sum(pod.is_ready for pod in pods)
+        updated = sum(not marks.is_outdated(pod) for pod in pods)
+        current = owner.status.current_revision
+        if not current or updated == len(pods) == wanted:
+            current = marks.newest
         status = {
             "replicas": len(pods),
             "readyReplicas": ready,
             "availableReplicas": ready,
-            "currentReplicas": len(pods),
-            "updatedReplicas": len(pods),
+            "currentReplicas": updated if current == marks.newest else len(pods) - updated,
+            "updatedReplicas": updated,
+            "currentRevision": current,
+            "updateRevision": marks.newest,
+            "collisionCount": 0,
             "observedGeneration": owner.metadata.generation,
         }
         if self._said.get(owner.uid) != status:
