@@ -8,6 +8,7 @@ from tests import builders
 from tests.builders import instance, machine, node, owner, pod
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import ALL, MACHINE, TERMINATION
+from tests.lifecycle.worlds import the_node
 from unmoor.lifecycle.effects import Delete, Evict, Patch, Terminate
 from unmoor.model import names
 from unmoor.model.base import Object, OwnerReference
@@ -24,9 +25,7 @@ STRAY = machine("m-b", provider_id="sim:///a")
 
 
 def owners_of(world: World) -> list[str]:
-    found = world.view.node("a")
-    assert found is not None
-    return [one.uid for one in found.metadata.owner_references]
+    return [one.uid for one in the_node(world).metadata.owner_references]
 
 
 def deleted(*others: Object, owners: tuple[OwnerReference, ...] = (FIRST,)) -> World:

@@ -10,25 +10,15 @@ from tests import builders
 from tests.builders import budget, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import GARBAGE, MACHINE, TERMINATION
+from tests.lifecycle.worlds import ended, the_node
 from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, Terminate
 from unmoor.model import names
 from unmoor.model.machine import Machine
-from unmoor.model.node import Node
 from unmoor.model.observation import Asked, Problem
 from unmoor.model.taint import Taint
 
 FINALIZER = names.TERMINATION_FINALIZER
 STARTUP = Taint(key="example.org/agent", effect="NoExecute")
-
-
-def ended(world: World) -> list[str]:
-    return [effect.provider_id for effect in world.done(Terminate)]
-
-
-def the_node(world: World) -> Node:
-    found = world.view.node("a")
-    assert found is not None
-    return found
 
 
 def test_a_node_that_registers_once_more_is_claimed_once_more() -> None:

@@ -11,7 +11,8 @@ from tests.lifecycle.driver import World
 from tests.lifecycle.rows import TERMINATION
 from tests.lifecycle.test_drain import attached, claimed
 from tests.lifecycle.test_late_looks import told_to_go
-from tests.lifecycle.test_termination import deleted, reasons
+from tests.lifecycle.test_termination import reasons
+from tests.lifecycle.worlds import deleted
 from unmoor.lifecycle.effects import Delete, Terminate
 from unmoor.model import names
 from unmoor.model.kinds import ATTACHMENTS

@@ -10,6 +10,7 @@ from tests import builders
 from tests.builders import at, condition, daemon_pod, machine, mirror_pod, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import CONDITIONS
+from tests.lifecycle.worlds import the_machine
 from unmoor.lifecycle import conditions, disruption_conditions
 from unmoor.lifecycle.disruption_conditions import Part
 from unmoor.lifecycle.step import Step
@@ -33,9 +34,7 @@ def world_of(*others: Any, ttl_s: int | None = 30, **fields: Any) -> World:
 
 def empty(world: World) -> Condition | None:
     world.settle(CONDITIONS)
-    found = world.view.machine("m-a")
-    assert found is not None
-    return found.condition(MACHINE_EMPTY)
+    return the_machine(world).condition(MACHINE_EMPTY)
 
 
 def test_t108_an_empty_node_is_marked() -> None:
@@ -87,9 +86,8 @@ def disrupted(world: World, step: Step[Any]) -> set[str]:
     """Carry out what must be one patch; return the disruption conditions that are there then."""
     (patch,) = step.effects
     assert world.act(patch) is None
-    found = world.view.machine("m-a")
-    assert found is not None
-    return {one.type for one in found.status.conditions if one.type in DISRUPTION_CONDITIONS}
+    conditions = the_machine(world).status.conditions
+    return {one.type for one in conditions if one.type in DISRUPTION_CONDITIONS}
 
 
 def test_all_that_applies_is_set_in_one_patch() -> None:

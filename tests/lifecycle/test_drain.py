@@ -11,6 +11,7 @@ from tests import builders
 from tests.builders import at, budget, instance, machine, node, pod
 from tests.lifecycle.driver import Row, World
 from tests.lifecycle.rows import TERMINATION
+from tests.lifecycle.worlds import deleted
 from unmoor.lifecycle import detach, drain
 from unmoor.lifecycle.effects import Evict, Patch, Terminate
 from unmoor.model import names
@@ -181,16 +182,6 @@ def of_daemon(volume: str) -> Any:
         "agent-1",
         owners=(builders.DAEMON_SET,),
         volumes=(Volume(persistent_volume_claim=source),),
-    )
-
-
-def deleted(*objects: Any, settings: Settings = Settings()) -> World:
-    return World(
-        node(deleted_at=builders.NOW),
-        machine(finalizers=()),
-        *objects,
-        instances=[instance()],
-        settings=settings,
     )
 
 

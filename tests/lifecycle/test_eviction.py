@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.builders import at, budget, pod
 from tests.lifecycle.rows import TERMINATION
-from tests.lifecycle.test_termination import deleted, evicted, reasons
+from tests.lifecycle.test_termination import evicted, reasons
+from tests.lifecycle.worlds import deleted
 from unmoor.lifecycle.effects import Delete, Evict
 from unmoor.model import names
 from unmoor.model.cadence import Cadence

@@ -9,10 +9,10 @@ from tests.builders import disruption, machine, node
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import DEPROVISIONING
 from tests.lifecycle.test_deprovisioning import command, empties, reasons
+from tests.lifecycle.worlds import the_node
 from unmoor.lifecycle.effects import Create, Delete
 from unmoor.model.disruption import DisruptionPhase
 from unmoor.model.kinds import NODES
-from unmoor.model.node import Node
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
 
@@ -20,12 +20,6 @@ HELD: dict[str, Any] = {
     "metadata__finalizers": ("example.org/hold",),
     "metadata__deletion_timestamp": builders.NOW,
 }
-
-
-def the_node(world: World) -> Node:
-    found = world.view.node("a")
-    assert found is not None
-    return found
 
 
 def test_a_node_that_changed_hands_is_not_deleted() -> None:

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from tests import builders
 from tests.builders import at, budget, instance, machine, node, pod
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import TERMINATION
-from unmoor.lifecycle.effects import Delete, Evict, Terminate
+from tests.lifecycle.worlds import deleted, ended, the_node
+from unmoor.lifecycle.effects import Delete, Evict
 from unmoor.model import names
 from unmoor.model.kinds import PODS
-from unmoor.model.node import Node
 from unmoor.model.settings import Settings
-
-
-def deleted(*others: Any, settings: Settings = Settings(), **fields: Any) -> World:
-    fields.setdefault("deleted_at", builders.NOW)
-    return World(
-        node(**fields), machine(finalizers=()), *others, instances=[instance()], settings=settings
-    )
-
-
-def ended(world: World) -> list[str]:
-    return [effect.provider_id for effect in world.done(Terminate)]
-
-
-def the_node(world: World) -> Node:
-    found = world.view.node("a")
-    assert found is not None
-    return found
 
 
 def test_what_is_remembered_of_a_node_is_not_believed_of_its_successor() -> None:

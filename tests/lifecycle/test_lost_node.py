@@ -8,11 +8,12 @@ from tests import builders
 from tests.builders import at, instance, machine, node, pod
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import CONDITIONS, GARBAGE, MACHINE, TERMINATION
+from tests.lifecycle.worlds import the_machine
 from unmoor.lifecycle.effects import Delete, Observe, Terminate
 from unmoor.model import names
 from unmoor.model.cadence import Cadence
 from unmoor.model.instance import InstanceState
-from unmoor.model.machine import MACHINE_REGISTERED, Machine
+from unmoor.model.machine import MACHINE_REGISTERED
 from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import Unreadable
@@ -29,12 +30,6 @@ def lost(settings: Settings = Settings()) -> World:
     assert world.done(Delete) == []
     world.drop(world.view.node("a"))
     return world
-
-
-def the_machine(world: World) -> Machine:
-    found = world.view.machine("m-a")
-    assert found is not None
-    return found
 
 
 def test_it_is_told_at_once_until_when_somebody_may_bring_it_back() -> None:

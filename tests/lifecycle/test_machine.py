@@ -7,51 +7,22 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.builders import at, condition, instance, machine, node, pod, provisioner
+from tests.builders import at, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import MACHINE, TERMINATION
+from tests.lifecycle.worlds import launched, new, the_machine, the_node
 from unmoor.lifecycle.effects import Delete, Launch, Observe, Patch, Publish, Terminate
 from unmoor.model import names
 from unmoor.model.machine import (
     MACHINE_LAUNCHED,
     MACHINE_REGISTERED,
-    Machine,
 )
-from unmoor.model.node import Node
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.requirement import NodeSelectorRequirement
 from unmoor.model.taint import Taint
 
 MINE = Taint(key="example.org/mine", value="1", effect="NoSchedule")
 STARTUP = Taint(key="example.org/agent", effect="NoExecute")
-LAUNCHED = (condition(MACHINE_LAUNCHED), condition(MACHINE_REGISTERED, "False", since=builders.NOW))
-
-
-def the_machine(world: World, name: str = "m-a") -> Machine:
-    found = world.view.machine(name)
-    assert found is not None
-    return found
-
-
-def the_node(world: World, name: str = "a") -> Node:
-    found = world.view.node(name)
-    assert found is not None
-    return found
-
-
-def new(**fields: Any) -> World:
-    return World(machine(is_new=True, **fields))
-
-
-def launched(*others: Any, **fields: Any) -> World:
-    """A machine that is launched, and what else there is."""
-    fields.setdefault("conditions", LAUNCHED)
-    return World(machine(node_name="", **fields), *others, instances=[instance()])
-
-
-def registered(joined: Node, **fields: Any) -> World:
-    conditions = (condition(MACHINE_LAUNCHED), condition(MACHINE_REGISTERED))
-    return World(machine(conditions=conditions, **fields), joined, instances=[instance()])
 
 
 # ------------------------------------------------------------------------------------------- launch

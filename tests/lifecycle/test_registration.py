@@ -7,19 +7,17 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.builders import condition, instance, machine, node
+from tests.builders import node
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import MACHINE
+from tests.lifecycle.worlds import LAUNCHED, launched, new, registered, the_machine, the_node
 from unmoor.model import names
 from unmoor.model.base import OwnerReference
 from unmoor.model.machine import (
     MACHINE_INITIALIZED,
-    MACHINE_LAUNCHED,
     MACHINE_REGISTERED,
     READY,
-    Machine,
 )
-from unmoor.model.node import Node
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.taint import Taint
 
@@ -30,34 +28,6 @@ EPHEMERAL = (
     "node.kubernetes.io/unreachable",
     "node.cloudprovider.kubernetes.io/uninitialized",
 )
-LAUNCHED = (condition(MACHINE_LAUNCHED), condition(MACHINE_REGISTERED, "False", since=builders.NOW))
-
-
-def the_machine(world: World, name: str = "m-a") -> Machine:
-    found = world.view.machine(name)
-    assert found is not None
-    return found
-
-
-def the_node(world: World, name: str = "a") -> Node:
-    found = world.view.node(name)
-    assert found is not None
-    return found
-
-
-def new(**fields: Any) -> World:
-    return World(machine(is_new=True, **fields))
-
-
-def launched(*others: Any, **fields: Any) -> World:
-    """A machine that is launched, and what else there is."""
-    fields.setdefault("conditions", LAUNCHED)
-    return World(machine(node_name="", **fields), *others, instances=[instance()])
-
-
-def registered(joined: Node, **fields: Any) -> World:
-    conditions = (condition(MACHINE_LAUNCHED), condition(MACHINE_REGISTERED))
-    return World(machine(conditions=conditions, **fields), joined, instances=[instance()])
 
 
 # ------------------------------------------------------------------------------------- registration

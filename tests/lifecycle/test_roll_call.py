@@ -13,7 +13,8 @@ from tests.lifecycle.rows import DEPROVISIONING, MACHINE, TERMINATION
 from tests.lifecycle.test_deprovisioning import EVERYTHING, command, empties, empty_machine
 from tests.lifecycle.test_drain import by_person
 from tests.lifecycle.test_late_looks import told_to_go
-from tests.lifecycle.test_termination import deleted, evicted
+from tests.lifecycle.test_termination import evicted
+from tests.lifecycle.worlds import deleted
 from unmoor.lifecycle.effects import Delete, Observe, Terminate
 from unmoor.model import names
 from unmoor.model.cadence import Cadence

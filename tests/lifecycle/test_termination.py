@@ -10,26 +10,15 @@ from tests import builders
 from tests.builders import budget, daemon_pod, instance, machine, mirror_pod, node, pod
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import MACHINE, TERMINATION
+from tests.lifecycle.worlds import deleted
 from unmoor.lifecycle.effects import Delete, Evict, Observe, Terminate
 from unmoor.model import names
-from unmoor.model.base import Object
 from unmoor.model.instance import InstanceState
 from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
 
 FINALIZER = names.TERMINATION_FINALIZER
-
-
-def deleted(*objects: Object, settings: Settings = Settings(), **fields: Any) -> World:
-    """A world in which node a of ours was deleted just now, with its machine's finalizer gone."""
-    return World(
-        node(deleted_at=builders.NOW, **fields),
-        machine(finalizers=()),
-        *objects,
-        instances=[instance()],
-        settings=settings,
-    )
 
 
 def evicted(world: World) -> list[str]:

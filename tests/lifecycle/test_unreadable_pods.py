@@ -12,7 +12,8 @@ from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, TERMINATION
 from tests.lifecycle.test_deprovisioning import EVERYTHING, command, empties
 from tests.lifecycle.test_disruption_conditions import EMPTY, empty, world_of
 from tests.lifecycle.test_drain import by_person
-from tests.lifecycle.test_termination import deleted, evicted
+from tests.lifecycle.test_termination import evicted
+from tests.lifecycle.worlds import deleted
 from unmoor.lifecycle.effects import Delete, Terminate
 from unmoor.model import names
 from unmoor.model.disruption import DisruptionPhase
