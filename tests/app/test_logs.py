@@ -33,7 +33,7 @@ from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import CONFIG_MAPS, PODS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked, Problem, ProblemKind
-from unmoor.model.settings import SUBJECT, Settings
+from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 from unmoor.runtime.story import Outcome, Record, Story
@@ -286,7 +286,7 @@ def test_a_crash_tells_its_story(stream: io.StringIO) -> None:
 def test_a_refused_object_is_an_error_and_a_broken_watch_a_warning(stream: io.StringIO) -> None:
     observer = LogObserver(HandClock())
 
-    observer.report(CONFIG_MAPS, f"{SUBJECT}: data[batchMaxDuration] is 'x': it cannot be used")
+    observer.report(CONFIG_MAPS, "configmap/mine: data[batchMaxDuration] is 'x': it cannot be used")
     observer.report(PODS, "pod/shop/web-1 cannot be read: expected str")
     observer.report(PODS, "GET /api/v1/pods: ConnectionResetError")
 

@@ -17,7 +17,7 @@ from unmoor.runtime.reconciler import ONE
 from unmoor.runtime.reconcilers import RECONCILERS
 
 DELETED = node(deleted_at=builders.NOW)
-CONFIG = ConfigMap(metadata=ObjectMeta(name="karpenter-global-settings", namespace="karpenter"))
+CONFIG = ConfigMap(metadata=ObjectMeta(name="ours", namespace="harbour"))
 ATTACHED = VolumeAttachment(spec=VolumeAttachmentSpec(node_name="a"))
 
 
@@ -88,8 +88,8 @@ def woken(view: View, old: Object | None, new: Object | None) -> dict[str, list[
             lease(namespace="kube-node-lease", owner_references=(builders.owner("Node", "a"),)),
             {},
         ),
-        ([], None, CONFIG, {"settings": [("karpenter", "karpenter-global-settings")]}),
-        ([], None, ConfigMap(metadata=ObjectMeta(name="other")), {}),
+        ([], None, CONFIG, {"settings": [("harbour", "ours")]}),
+        ([], CONFIG, None, {}),
     ],
 )
 def test_who_is_woken(

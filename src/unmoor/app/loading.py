@@ -18,7 +18,7 @@ from unmoor.app.cli.command import Failure
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS
-from unmoor.model.settings import CONFIG_MAP_NAME
+from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.actors.kubelet import HOLLOW
 from unmoor.sim.apiserver import Server
@@ -27,7 +27,6 @@ from unmoor.sim.manifests import make, settings
 
 Objects: TypeAlias = list[tuple[Ref, JSON]]
 
-NAMESPACE = "karpenter"
 """Where unmoor looks for its settings and keeps its lease."""
 FIRST = (*manifests.FIRST, "Machine", "Node")
 """Kinds that make up the cluster; the others run on it."""

@@ -36,7 +36,6 @@ from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import LEASES, Resource
 from unmoor.model.machine import Machine
 from unmoor.model.observation import ProblemKind
-from unmoor.model.settings import SUBJECT
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Reason, Verdict
 from unmoor.runtime.ports import Clock
@@ -144,7 +143,7 @@ class LogObserver:
 
         While a server is away, each kind says so once in a while, not at each attempt.
         """
-        is_object = problem.startswith(SUBJECT) or UNREADABLE in problem
+        is_object = problem.startswith("configmap/") or UNREADABLE in problem
         if is_object:
             if self._is_reported(problem, problem, self._again_s):
                 self._log.error("object refused", kind=resource.kind, error=problem)

@@ -22,7 +22,7 @@ import unmoor
 from unmoor.app import manifest_schema
 from unmoor.app.cli.command import Failure
 from unmoor.model import names
-from unmoor.model.base import JSON, Ref
+from unmoor.model.base import JSON, Ref, without_nulls
 from unmoor.model.kinds import KINDS
 from unmoor.model.validation import cut
 
@@ -229,11 +229,4 @@ def _object(body: Any, where: str) -> tuple[Ref, JSON]:
                 f"{where}: {kind} {cut(name)}: spec.{field} is {count}: a rehearsal plays at most "
                 f"{PODS_MAX}"
             )
-    return resource.ref(name, str(namespace)), _without_nulls(body)
-
-
-def _without_nulls(value: Any) -> Any:
-    """As the server reads it: a null is a field that is not there."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
-    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+    return resource.ref(name, str(namespace)), without_nulls(body)

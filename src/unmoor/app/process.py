@@ -46,7 +46,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     context: str = ""
     cloud: Literal["none", "simulated"] = "none"
     cluster_name: str = ""
-    namespace: str = "karpenter"
+    namespace: str = settings.NAMESPACE
     settings_name: str = settings.CONFIG_MAP_NAME
     identity: str = "unmoor"
     has_lease: bool = True

@@ -28,6 +28,7 @@ from unmoor.app.narrator import Line, Narrator
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model import kinds, names
+from unmoor.model.settings import NAMESPACE
 from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.controller import Options
 from unmoor.runtime.informer import Informer
@@ -213,7 +214,7 @@ class Sandbox:
         world, trouble = self._world, self._trouble
         process = Process(
             world,
-            Options(namespace=loading.NAMESPACE),
+            Options(namespace=NAMESPACE),
             api=trouble.api(world.api),
             cloud=trouble.cloud(world.cloud),
             observers=[self._narrator.hear],

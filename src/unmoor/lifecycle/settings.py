@@ -29,7 +29,7 @@ def advance(view: View, key: Key, memory: None, moment: Moment) -> Step[Any]:
     config = view.get(CONFIG_MAPS, name, namespace)
     if config is None:
         return Step()
-    _, errors = settings.read(config.data, view.settings)
+    _, errors = settings.read(config.data, view.settings, name=name)
     verdicts = tuple(
         Verdict(
             subject=ref_of(config),

@@ -23,6 +23,7 @@ from unmoor.model import (
     workload,
 )
 from unmoor.model.base import JSON, Object, Ref
+from unmoor.model.names import AWS_GROUP, KARPENTER_GROUP, SIM_GROUP, UNMOOR_GROUP
 
 T = TypeVar("T")
 
@@ -115,21 +116,21 @@ ATTACHMENTS = Resource(
 )
 LEASES = Resource("Lease", "leases", "coordination.k8s.io", "v1", True, cluster.Lease)
 PROVISIONERS = Resource(
-    "Provisioner", "provisioners", "karpenter.sh", "v1alpha5", False, provisioner.Provisioner
+    "Provisioner", "provisioners", KARPENTER_GROUP, "v1alpha5", False, provisioner.Provisioner
 )
-MACHINES = Resource("Machine", "machines", "karpenter.sh", "v1alpha5", False, machine.Machine)
+MACHINES = Resource("Machine", "machines", KARPENTER_GROUP, "v1alpha5", False, machine.Machine)
 NODE_TEMPLATES = Resource(
     "AWSNodeTemplate",
     "awsnodetemplates",
-    "karpenter.k8s.aws",
+    AWS_GROUP,
     "v1alpha1",
     False,
     node_template.AWSNodeTemplate,
 )
 DISRUPTIONS = Resource(
-    "Disruption", "disruptions", "unmoor.dev", "v1alpha1", False, disruption.Disruption
+    "Disruption", "disruptions", UNMOOR_GROUP, "v1alpha1", False, disruption.Disruption
 )
-INSTANCES = Resource("Instance", "instances", "sim.unmoor.dev", "v1alpha1", False, cluster.Instance)
+INSTANCES = Resource("Instance", "instances", SIM_GROUP, "v1alpha1", False, cluster.Instance)
 
 KINDS: dict[str, Resource[Any]] = {
     one.kind: one for one in list(globals().values()) if isinstance(one, Resource)

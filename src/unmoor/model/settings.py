@@ -22,7 +22,8 @@ from unmoor.model.moment import MINUTE
 from unmoor.model.validation import FieldError
 
 CONFIG_MAP_NAME = "karpenter-global-settings"
-SUBJECT = f"configmap/{CONFIG_MAP_NAME}"
+NAMESPACE = "karpenter"
+"""Where the ConfigMap and the lease are, unless somebody says otherwise."""
 
 BATCH_LEAST_S = 1.0
 ASSUME_ROLE_LEAST_S = 15 * MINUTE
@@ -144,10 +145,11 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 def read(
-    data: Mapping[str, str], last_good: Settings | None = None
+    data: Mapping[str, str], last_good: Settings | None = None, *, name: str = CONFIG_MAP_NAME
 ) -> tuple[Settings, tuple[FieldError, ...]]:
     """Return the settings of a ConfigMap's ``data``, and what is wrong with it, sorted by key.
 
+    ``name``: what the ConfigMap is called, for the error texts.
     A missing key has its default. A bad value leaves that of ``last_good`` (at first: the default)
     in force. Unknown keys are ignored, except for those that were meant for us.
     """
@@ -169,7 +171,8 @@ def read(
     )
     settings = msgspec.structs.replace(settings, **values[""])
     settings, disagreements = _consistent(settings, good)
-    return settings, tuple(sorted((*errors, *disagreements)))
+    found = sorted((*errors, *disagreements))
+    return settings, tuple(msgspec.structs.replace(e, object=f"configmap/{name}") for e in found)
 
 
 def _holder(settings: Settings, group: str) -> Settings | AWSSettings | Cadence:
@@ -183,9 +186,7 @@ def _holder(settings: Settings, group: str) -> Settings | AWSSettings | Cadence:
 
 
 def _error(key: str, value: str, problem: str, remedy: str) -> FieldError:
-    return FieldError(
-        SUBJECT, f"data[{key}]", value, f"{problem}, the last good value stays", remedy
-    )
+    return FieldError("", f"data[{key}]", value, f"{problem}, the last good value stays", remedy)
 
 
 def _unknown(data: Mapping[str, str]) -> list[FieldError]:
@@ -195,9 +196,7 @@ def _unknown(data: Mapping[str, str]) -> list[FieldError]:
         if key.startswith(_OURS) and key not in known:
             meant = names.nearest(key, known)
             remedy = f"did you mean {meant}?" if meant else "remove it"
-            errors.append(
-                FieldError(SUBJECT, f"data[{key}]", value, "there is no such key", remedy)
-            )
+            errors.append(FieldError("", f"data[{key}]", value, "there is no such key", remedy))
     return errors
 
 

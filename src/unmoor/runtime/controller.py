@@ -17,7 +17,7 @@ from unmoor.model import kinds, names, settings
 from unmoor.model.kinds import Resource
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import Identity
-from unmoor.runtime.informer import Informer, Report
+from unmoor.runtime.informer import Informer, Report, ignore
 from unmoor.runtime.interpreter import Interpreter
 from unmoor.runtime.leader import Leader, LeaseTimes
 from unmoor.runtime.loop import Loop
@@ -63,8 +63,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How one process differs from another. ``cluster`` overrides the settings' name."""
 
     identity: str = "unmoor"
-    namespace: str = "karpenter"
-    settings_name: str = "karpenter-global-settings"
+    namespace: str = settings.NAMESPACE
+    settings_name: str = settings.CONFIG_MAP_NAME
     cluster: str = ""
     lease: LeaseTimes | None = LeaseTimes()
     """None: act without a lease, for one-shot commands and single-process rehearsals."""
@@ -105,7 +105,7 @@ class Controller:
                 namespace=options.namespace,
                 times=options.lease,
             )
-        self._report = report or _ignore
+        self._report = report or ignore
         self._on_leadership = on_leadership or _say_nothing
         self._on_lease_problem = on_lease_problem or _say_nothing
         self.informer = Informer(
@@ -172,7 +172,7 @@ class Controller:
             return
         if new.key != (self.options.namespace, self.options.settings_name):
             return
-        read, errors = settings.read(new.data, self.store.settings)
+        read, errors = settings.read(new.data, self.store.settings, name=new.name)
         for error in errors:
             self._report(kinds.CONFIG_MAPS, str(error))
         if read == self.store.settings:
@@ -185,7 +185,3 @@ class Controller:
 
 def _say_nothing(_what: bool | str) -> None:  # noqa: FBT001 - as above
     """Tell nobody."""
-
-
-def _ignore(_resource: Resource[Any], _problem: str) -> None:
-    """Report to nobody."""

@@ -90,7 +90,7 @@ Report = Callable[[Resource[Any], str], None]
 """Called with a kind and what went wrong, for logs and metrics."""
 
 
-def _ignore(_resource: Resource[Any], _problem: str) -> None:
+def ignore(_resource: Resource[Any], _problem: str) -> None:
     """Report to nobody."""
 
 
@@ -121,7 +121,7 @@ class Informer:
         clock: Clock,
         *,
         jitter: Jitter,
-        report: Report = _ignore,
+        report: Report = ignore,
         cadence: Callable[[], Cadence] = Cadence,
     ) -> None:
         """Use ``run`` for each set of kinds; ``is_synced`` tells when all have been listed.

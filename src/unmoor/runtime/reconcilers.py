@@ -34,7 +34,6 @@ from unmoor.model.names import NODE_LEASES
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
-from unmoor.model.settings import CONFIG_MAP_NAME
 from unmoor.model.snapshot import View
 from unmoor.model.storage import VolumeAttachment
 from unmoor.runtime.reconciler import ONE, Reconciler, Wake, Where
@@ -144,9 +143,9 @@ def lease_of_lost_node(view: View, old: Node | None, new: Node | None) -> Iterab
 
 
 def our_settings(view: View, old: ConfigMap | None, new: ConfigMap | None) -> Iterable[ObjectKey]:
-    """Our ConfigMap, whatever its namespace."""
+    """Our ConfigMap, whatever it is called: no other is followed."""
     del view, old
-    return (new.key,) if new is not None and new.name == CONFIG_MAP_NAME else ()
+    return (new.key,) if new is not None else ()
 
 
 RECONCILERS: tuple[Reconciler, ...] = (

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable
 
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON
+from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.runtime.ports import DeleteOptions
 from unmoor.sim import draws, manifests
-from unmoor.sim.draws import APPS, BAD_SETTINGS, CLUSTER, GOOD_SETTINGS, NAMESPACE, SETTINGS_NAME
+from unmoor.sim.draws import APPS, BAD_SETTINGS, CLUSTER, GOOD_SETTINGS
 from unmoor.sim.person import Person, machine_of
 from unmoor.sim.truth import controller_of, is_deleting, marks_of
 
@@ -146,7 +147,7 @@ async def edit_settings_badly(person: Person) -> None:
 
 
 async def _edit(person: Person, change: JSON) -> None:
-    await person.api.patch(kinds.CONFIG_MAPS.ref(SETTINGS_NAME, NAMESPACE), {"data": change})
+    await person.api.patch(kinds.CONFIG_MAPS.ref(CONFIG_MAP_NAME, NAMESPACE), {"data": change})
 
 
 async def delete_command(person: Person) -> None:

@@ -184,7 +184,7 @@ def _is_unclaimed(truth: Truth, node: JSON) -> bool:
 
 
 def _is_our_lease(truth: Truth, lease: JSON) -> bool:
-    if lease["metadata"].get("namespace") != "kube-node-lease":
+    if lease["metadata"].get("namespace") != names.NODE_LEASES:
         return true.name(lease) == "unmoor"
     has_owner = bool(lease["metadata"].get("ownerReferences"))
     return not has_owner and truth.get("Node", true.name(lease)) is None

@@ -25,8 +25,6 @@ CLUSTER = "swarm"
 ELSEWHERE = "elsewhere"
 """Another cluster that has machines in the same cloud."""
 APPS = "apps"
-NAMESPACE = "karpenter"
-SETTINGS_NAME = "karpenter-global-settings"
 FAULTS_LEAST = 3
 FAULTS_MOST = 9
 

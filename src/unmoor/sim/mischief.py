@@ -23,7 +23,7 @@ from unmoor.runtime.reconciler import Reconciler
 from unmoor.runtime.reconcilers import RECONCILERS
 from unmoor.runtime.story import Record, Story
 from unmoor.sim.checkers import Checkers
-from unmoor.sim.draws import CLUSTER, NAMESPACE, Draw
+from unmoor.sim.draws import CLUSTER, Draw
 from unmoor.sim.faults import FaultyApi, FaultyCloud
 from unmoor.sim.trap import Trap, When
 from unmoor.sim.witness import Witness
@@ -55,7 +55,7 @@ class Member:
         self.cloud = FaultyCloud(crew.cloud(door), dice, clock, draw.cloud)
         self.process = Process(
             world,
-            Options(identity=who, namespace=NAMESPACE, cluster=CLUSTER, lease=lease),
+            Options(identity=who, cluster=CLUSTER, lease=lease),
             api=crew.meddling.api(self.api),
             cloud=crew.meddling.cloud(self.cloud),
             observers=(self.story, crew.notice),

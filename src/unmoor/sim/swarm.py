@@ -19,13 +19,14 @@ from unmoor.model import kinds
 from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import InstanceType, LaunchRequest
 from unmoor.model.names import INSTANCE_TYPE, PROVISIONER_NAME, TERMINATION_FINALIZER
+from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.runtime.ports import Api, Cloud
 from unmoor.runtime.story import Record, describe, tell
 from unmoor.sim import manifests, settled, virtual
 from unmoor.sim import truth as true
 from unmoor.sim.actors.kubelet import KubeletDelays
 from unmoor.sim.checkers import Allowances, Breach, Checkers
-from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, NAMESPACE, SETTINGS_NAME, Draw, draw
+from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, Draw, draw
 from unmoor.sim.faults import NEVER
 from unmoor.sim.mischief import Crew, Meddling
 from unmoor.sim.people import People
@@ -124,7 +125,7 @@ class _Run:
         await people.apply(
             manifests.make(kinds.NAMESPACES, NAMESPACE),
             manifests.make(kinds.NAMESPACES, APPS),
-            manifests.settings(SETTINGS_NAME, NAMESPACE, drawn.settings),
+            manifests.settings(CONFIG_MAP_NAME, NAMESPACE, drawn.settings),
             *drawn.provisioners,
             *(
                 manifests.machine(name, owner, cluster=CLUSTER, types=drawn.types)

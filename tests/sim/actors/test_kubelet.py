@@ -7,7 +7,6 @@ from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time
 from unmoor.model import names
 from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import INSTANCES, LEASES, NODES, PODS
-from unmoor.sim.actors.hollow import LEASE_NAMESPACE
 from unmoor.sim.actors.kubelet import (
     EXIT_CODE,
     READY,
@@ -35,7 +34,7 @@ async def boot(cluster: Cluster) -> str:
 
 
 def renewed_at(cluster: Cluster, name: str) -> datetime:
-    found = cluster.find(LEASES.ref(name, LEASE_NAMESPACE))
+    found = cluster.find(LEASES.ref(name, names.NODE_LEASES))
     assert found is not None
     return datetime.fromisoformat(found["spec"]["renewTime"])
 
@@ -77,7 +76,7 @@ async def test_a_lease_is_renewed_every_ten_seconds_and_goes_with_its_node() -> 
         await cluster.wait(600)
 
         assert age_s(cluster, "a") <= 10
-        lease = cluster.find(LEASES.ref("a", LEASE_NAMESPACE))
+        lease = cluster.find(LEASES.ref("a", names.NODE_LEASES))
         assert lease is not None
         (owner,) = lease["metadata"]["ownerReferences"]
         assert owner["uid"] == cluster.server.get(NODES.ref("a"))["metadata"]["uid"]

@@ -20,6 +20,7 @@ from unmoor.app.cli.command import (
     output_option,
     print_json,
 )
+from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 
 PORT = click.IntRange(0, 65535)
 
@@ -60,14 +61,14 @@ def _object_name(_context: click.Context, _option: click.Parameter, given: str) 
 )
 @click.option(
     "--namespace",
-    default="karpenter",
+    default=NAMESPACE,
     callback=_object_name,
     show_default=True,
     help="Where the settings and the lease are.",
 )
 @click.option(
     "--settings-name",
-    default="karpenter-global-settings",
+    default=CONFIG_MAP_NAME,
     callback=_object_name,
     show_default=True,
     metavar="NAME",

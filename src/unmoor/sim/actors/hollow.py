@@ -23,7 +23,6 @@ from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.taint import NO_SCHEDULE
 
-LEASE_NAMESPACE = "kube-node-lease"
 LEASE_DURATION_S = 40
 """How long a kubelet's lease is good for (kubelet default)."""
 KUBELET_VERSION = "v1.36.3"
@@ -111,7 +110,7 @@ def lease(owner: Node, now: datetime) -> JSON:
         "kind": LEASES.kind,
         "metadata": {
             "name": owner.name,
-            "namespace": LEASE_NAMESPACE,
+            "namespace": names.NODE_LEASES,
             "ownerReferences": [
                 {
                     "apiVersion": NODES.api_version,

@@ -147,7 +147,7 @@ class HollowKubelets(Actor):
         return moment.after(self.delays.lease_every_s)
 
     async def _renew_one(self, node: Node, renewal: JSON, moment: Moment) -> None:
-        ref = LEASES.ref(node.name, hollow.LEASE_NAMESPACE)
+        ref = LEASES.ref(node.name, names.NODE_LEASES)
         key: Key = ("lease", node.name)
         try:
             if node.name not in self._leased:
@@ -162,7 +162,7 @@ class HollowKubelets(Actor):
             self.problems.pop(key, None)
 
     async def _create_lease(self, node: Node, moment: Moment) -> None:
-        ref = LEASES.ref(node.name, hollow.LEASE_NAMESPACE)
+        ref = LEASES.ref(node.name, names.NODE_LEASES)
         try:
             await self.api.create(ref, hollow.lease(node, moment.wall))
         except ApiError as error:

@@ -29,7 +29,6 @@ from unmoor.model.taint import NO_EXECUTE, NO_SCHEDULE, Taint
 from unmoor.runtime.ports import ApiError
 from unmoor.runtime.reconciler import either
 from unmoor.sim.actors.actor import NOT_FOUND, Actor, Key, Stage
-from unmoor.sim.actors.hollow import LEASE_NAMESPACE
 
 GRACE_S = 50.0
 """How old a lease may be: the default of ``--node-monitor-grace-period`` since Kubernetes 1.32."""
@@ -130,7 +129,7 @@ class NodeLife(Actor):
 
     async def _renewed_at(self, node: Node) -> datetime | None:
         try:
-            body = await self.api.get(LEASES.ref(node.name, LEASE_NAMESPACE))
+            body = await self.api.get(LEASES.ref(node.name, names.NODE_LEASES))
         except ApiError as error:
             if error.code == NOT_FOUND:
                 return None
