@@ -34,6 +34,20 @@ def test_a_server_that_was_restored_from_a_backup_is_believed() -> None:
     assert versions(store)["deleted"] == "21"
 
 
+def test_a_version_that_a_restored_server_has_given_twice_means_what_it_says_now() -> None:
+    store = Store()
+    store.put(NODES, at_version(node("a", labels={"word": "before"}), 30))
+    store.put(NODES, at_version(node("b"), 30))
+    told: list[str] = []
+    store.subscribe(lambda _kind, _old, new: told.append(new.name if new else ""))
+
+    store.begin(NODES)
+    take(store, NODES, [at_version(node("a"), 30), at_version(node("b"), 30)], "40")
+
+    assert store.get(NODES, "a") == at_version(node("a"), 30)
+    assert told == ["a"]
+
+
 def test_what_we_wrote_while_a_list_was_under_way_stays() -> None:
     store = Store()
     for name in ("patched", "ended", "theirs"):

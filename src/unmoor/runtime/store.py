@@ -135,13 +135,15 @@ class Store(View):
             self._take(kind, key, old, obj, version)
 
     def _take_settled(self, kind: str, key: Key, obj: Any) -> None:
-        """Take one object as it is on the server, whatever we know, unless we know just that."""
+        """Take one object as it is on the server, whatever we know, unless we know just that.
+
+        A restored server counts from where the backup was, so one version may have two contents.
+        """
         old = self._objects[kind].get(key)
-        version = version_of(obj) or math.inf
-        if old is not None and old.uid == obj.uid and version_of(old) == version:
+        if old is not None and old == obj:
             self._gone.pop(obj.uid, None)
         else:
-            self._take(kind, key, old, obj, version)
+            self._take(kind, key, old, obj, version_of(obj) or math.inf)
 
     def _take(self, kind: str, key: Key, old: Any | None, obj: Any, version: float) -> None:
         """Have one object in place of what was there."""
