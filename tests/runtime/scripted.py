@@ -88,6 +88,8 @@ class ScriptedApi:
         self.hides_uids = False
         self.repeats_pages = 0
         """So many times the second page of a list is the first."""
+        self.mixes_pages = 0
+        """So many times a page of a list is as of a later version than the one before."""
         self._plans: dict[str, deque[Planned]] = defaultdict(deque)
         self._pages: dict[str, tuple[list[JSON], int]] = {}
         self._changed = asyncio.Event()
@@ -169,6 +171,9 @@ class ScriptedApi:
                 self.repeats_pages -= 1
                 return Page(items=(), resource_version=str(self.version), next=after)
             rest, version = self._pages.pop(after)
+            if self.mixes_pages:
+                self.mixes_pages -= 1
+                version += 1
         else:
             held = sorted(self.objects[resource.kind].items())
             rest, version = [body for _, body in held if _matches(body, query)], self.version

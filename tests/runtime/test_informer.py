@@ -16,7 +16,6 @@ from unmoor.model.observation import ASKED_PAUSE_MAX_S
 from unmoor.runtime.informer import (
     GOOD_WATCH_S,
     LIST_AFTER_BROKEN_S,
-    PAGE_SIZE,
     WATCH_FAILURES_MAX,
 )
 from unmoor.runtime.ports import Query, Unreachable
@@ -130,36 +129,6 @@ def test_a_storm_of_410_does_not_become_a_storm_of_lists() -> None:
     assert gaps[-1] == pytest.approx(RETRY_MOST_S)
 
 
-def test_an_error_in_the_middle_of_a_list_begins_it_again() -> None:
-    def before(f: Followed) -> None:
-        for number in range(PAGE_SIZE + 1):
-            f.api.put("Node", f"n{number}")
-        f.api.plan("list", None, refused(500, "InternalError"))
-
-    async def play(f: Followed) -> None:
-        await passes(0.1)
-        assert f.names() == []
-        assert not f.informer.is_synced
-        await passes(1)
-        assert f.is_equal()
-
-    follow(play, before=before)
-
-
-def test_pages_that_expired_are_had_in_one_answer() -> None:
-    def before(f: Followed) -> None:
-        for number in range(PAGE_SIZE + 1):
-            f.api.put("Node", f"n{number}")
-        f.api.plan("list", None, gone())
-
-    async def play(f: Followed) -> None:
-        await f.informer.wait_synced()
-        assert asyncio.get_running_loop().time() == 0.0
-        assert f.is_equal()
-
-    follow(play, before=before)
-
-
 def test_bookmarks_move_the_version_on() -> None:
     async def play(f: Followed) -> None:
         await f.informer.wait_synced()
@@ -223,18 +192,6 @@ def test_a_server_that_has_gone_back_in_time_is_followed_from_there() -> None:
 
     followed = follow(play, before=before)
     assert len(followed.times("list")) == 2
-
-
-def test_a_page_that_comes_again_and_again_is_not_taken_for_a_list() -> None:
-    def before(f: Followed) -> None:
-        for number in range(2 * PAGE_SIZE):
-            f.api.put("Node", f"n{number}")
-        f.api.repeats_pages = 3
-
-    followed = follow(idle, before=before)
-
-    assert followed.is_equal()
-    assert set(followed.reports) == {"nodes: the list of nodes has the same page again and again"}
 
 
 @pytest.mark.parametrize(("jitter", "pause"), [(0.0, RETRY_S / 2), (1.0, RETRY_S)])

@@ -32,6 +32,7 @@ from unmoor.runtime.ports import (
     Broken,
     Change,
     Clock,
+    Page,
     PortError,
     Query,
     Unreachable,
@@ -44,6 +45,8 @@ GOOD_WATCH_S = 5.0
 WATCH_FAILURES_MAX = 5
 """After so many failures in a row to go on from a version, it is given up and a list made: the
 server may have been restored from a backup in which that version has not come yet."""
+PAGE_FAILURES_MAX = 5
+"""After so many failures in a row to get the next page of a list, it is begun again."""
 SILENCES_MAX = 2
 """After so many watches in a row that said nothing, a list is made."""
 LIST_AFTER_BROKEN_S = 60.0
@@ -235,30 +238,47 @@ class Informer:
 
     async def _list_pages(self, resource: Resource[Any], query: Query, limit: int) -> str:
         self._sink.begin(resource)
-        objects: list[Any] = []
-        after = ""
-        broken: list[Broken] = []
-        while True:
-            try:
-                page = await self._api.list(resource, query, limit=limit, after=after)
-            except ApiError as error:
-                if error.code != _GONE or not after:
-                    raise
-                raise _PagesExpired(error.code, error.reason, error.message) from error
-            objects += page.items
-            broken += page.broken
-            if page.next and page.next == after:
+        page = await self._api.list(resource, query, limit=limit)
+        objects, broken = list(page.items), list(page.broken)
+        while page.next:
+            before, page = page, await self._next_page(resource, query, limit, page.next)
+            if page.next == before.next:
                 raise Unreachable(
                     f"the list of {resource.plural} has the same page again and again"
                 )
-            after = page.next
-            if not after:
-                break
+            if page.resource_version != before.resource_version:
+                # Whoever went on from the later one would miss what changed between them.
+                raise Unreachable(
+                    f"the list of {resource.plural} has pages of version "
+                    f"{before.resource_version} and of {page.resource_version}"
+                )
+            objects += page.items
+            broken += page.broken
         for _ in self._sink.replacing(resource, objects, page.resource_version, broken):
             await asyncio.sleep(0)  # A long list must not keep leases and probes waiting.
         for one in broken:
             self._report(resource, f"{one.ref} cannot be read: {one.problem}")
         return page.resource_version
+
+    async def _next_page(
+        self, resource: Resource[Any], query: Query, limit: int, after: str
+    ) -> Page[Any]:
+        """Ask a few times, or a list of hundreds of pages would hardly ever come to its end."""
+        failures = 0
+        while True:
+            try:
+                return await self._api.list(resource, query, limit=limit, after=after)
+            except PortError as error:
+                failures += 1
+                asked_s = 0.0
+                if isinstance(error, ApiError):
+                    if error.code == _GONE:
+                        raise _PagesExpired(error.code, error.reason, error.message) from error
+                    asked_s = error.retry_after_s or 0.0
+                if failures == PAGE_FAILURES_MAX:
+                    raise
+                self._report(resource, str(error))
+            await self._clock.sleep(self._pause_s(failures, asked_s))
 
     def _take(self, resource: Resource[Any], event: Any, version: str) -> str:
         match event:
@@ -275,13 +295,16 @@ class Informer:
                 return told.resource_version
 
     async def _pause(self, place: _Place) -> None:
-        asked_s, place.asked_s = min(place.asked_s, ASKED_PAUSE_MAX_S), 0.0
-        if place.failures == 0:
-            return
+        asked_s, place.asked_s = place.asked_s, 0.0
+        if place.failures:
+            await self._clock.sleep(self._pause_s(place.failures, asked_s))
+
+    def _pause_s(self, failures: int, asked_s: float) -> float:
+        """How long to wait after so many failures in a row, when the server asked for that much."""
         cadence = self._cadence()
-        grown_s = cadence.watch_retry_s * 2 ** min(place.failures - 1, 10)
+        grown_s: float = cadence.watch_retry_s * 2 ** min(failures - 1, 10)
         longest_s = min(grown_s, cadence.watch_retry_most_s)
-        await self._clock.sleep(max(longest_s * (0.5 + 0.5 * self._jitter()), asked_s))
+        return max(longest_s * (0.5 + 0.5 * self._jitter()), min(asked_s, ASKED_PAUSE_MAX_S))
 
 
 class _Silence:
