@@ -67,11 +67,16 @@ async def stage() -> Any:
 
 
 def say(
-    message: str = "no room", *, on: Ref = NODE, is_warning: bool = False, every_s: float = 120.0
+    message: str = "no room",
+    *,
+    on: Ref = NODE,
+    is_warning: bool = False,
+    every_s: float = 120.0,
+    reason: str = "Unconsolidatable",
 ) -> Publish:
     return Publish(
         regarding=on,
-        reason="Unconsolidatable",
+        reason=reason,
         message=message,
         is_warning=is_warning,
         repeat_after_s=every_s,
@@ -166,6 +171,51 @@ async def test_a_wall_clock_that_went_back_does_not_silence_us(stage: Stage) -> 
     assert recorder.pending == 2
 
 
+async def test_many_words_for_one_reason_are_combined_and_leave_room_for_others(
+    stage: Stage,
+) -> None:
+    """A drain that says at each step how many pods are left."""
+    recorder = stage.recorder()
+    for left in range(100, 0, -1):
+        recorder.publish(say(f"{left} pods still to go"), START + (100 - left) * MINUTE / 10)
+        await recorder.flush()
+    recorder.publish(say("done", reason="Drained"), START + 10 * MINUTE)
+    await recorder.flush()
+
+    told = {event["message"]: event["count"] for event in stage.store.events.values()}
+    combined = "(combined from similar events): 11 pods still to go"
+    assert told == {
+        **{f"{left} pods still to go": 1 for left in range(100, 91, -1)},
+        combined: 5,
+        "done": 1,
+    }
+    assert dict(recorder.dropped) == {}
+    assert recorder.repeated == 100 - 9 - 5
+
+
+async def test_what_was_said_before_goes_on_by_itself(stage: Stage) -> None:
+    recorder = stage.recorder()
+    for number in range(12):
+        recorder.publish(say(f"words {number}", on=NODES.ref("b")), START)
+    recorder.publish(say("words 0", on=NODES.ref("b")), START + 5 * MINUTE)
+    await recorder.flush()
+
+    told = {event["message"]: event["count"] for event in stage.store.events.values()}
+    assert told["words 0"] == 2
+    assert sum(message.startswith("(combined") for message in told) == 1
+
+
+async def test_after_a_pause_words_are_single_again(stage: Stage) -> None:
+    recorder = stage.recorder()
+    for number in range(10):
+        recorder.publish(say(f"words {number}"), START)
+    recorder.publish(say("much later"), START + 11 * MINUTE)
+    await recorder.flush()
+
+    said = [event["message"] for event in stage.store.events.values()]
+    assert said[-2:] == ["(combined from similar events): words 9", "much later"]
+
+
 async def test_after_a_restart_the_count_goes_on(stage: Stage) -> None:
     for round_ in range(3):
         recorder = stage.recorder()
@@ -224,7 +274,7 @@ async def test_a_long_message_is_cut(stage: Stage) -> None:
 async def test_one_object_has_a_burst_and_then_one_in_five_minutes(stage: Stage) -> None:
     recorder = stage.recorder()
     for number in range(30):
-        recorder.publish(say(f"words {number}"), START)
+        recorder.publish(say(reason=f"Reason{number}"), START)
     recorder.publish(say(on=NODES.ref("b")), START)
 
     assert recorder.dropped == {"rate-limited": 5}
@@ -259,7 +309,8 @@ async def test_memory_is_bounded(stage: Stage) -> None:
     for number in range(1000):
         recorder.publish(say(on=NODES.ref(f"n{number}")), START)
 
-    assert (len(recorder._words), len(recorder._buckets)) == (100, 50)
+    known = (len(recorder._words), len(recorder._buckets), len(recorder._similar))
+    assert known == (100, 50, 50)
 
 
 # ---------------------------------------------------------------------------------------- failures

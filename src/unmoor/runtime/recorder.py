@@ -1,8 +1,10 @@
 """What people read in ``kubectl describe``: Kubernetes events, aggregated and never in the way.
 
-The same words about the same object are one Event whose count grows ("x3 over 30m"), as the API's
-own recorder does it. The Event's name follows from what it says, so a restart, or another replica,
-goes on counting where the last one stopped.
+The same words about the same object are one Event whose count grows ("x3 over 30m"), and so are,
+beyond a few, other words for the same reason ("combined from similar events"), as the API's own
+recorder does it: a drain that counts its pods down would say something new at each step. The
+Event's name follows from what it says, so a restart, or another replica, goes on counting where the
+last one stopped.
 
 ``publish`` takes an event and returns; ``run`` sends. Events are for people: whatever is too much,
 too fast or refused is dropped and counted, and nothing ever waits or fails for the sake of one.
@@ -32,6 +34,7 @@ CLUSTER_SCOPED_NAMESPACE = "default"
 """Where events about objects without a namespace go; kubectl looks there."""
 MESSAGE_LIMIT_CHARS = 1024
 """What the newer events API takes; longer ones are cut."""
+COMBINED = "(combined from similar events)"
 NAME_LIMIT_CHARS = 253
 DIGEST_CHARS = 16
 LOGGED_AGAIN_S = 60.0
@@ -43,15 +46,19 @@ log = structlog.get_logger()
 
 
 class EventLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is enough. The bucket is the one of the API's own recorder.
+    """How much is enough. Bucket and ``similar`` are those of the API's own recorder.
 
-    ``objects_max`` and ``words_max``: of how many objects, and different events, we know how often
-    we spoke; one event for each of 5,000 nodes and its Machine fits in several times.
+    ``similar_max``: so many messages for one reason about one object, with pauses of ``similar_s``
+    at most, and what comes next is combined. ``objects_max`` and ``words_max``: of how many
+    objects, and different events, we know how often we spoke; one event for each of 5,000 nodes and
+    its Machine fits in several times.
     """
 
     queue_max: int = 1000
     object_burst: int = 25
     object_rate_per_s: float = 1 / 300
+    similar_max: int = 9
+    similar_s: float = 600.0
     objects_max: int = 20_000
     words_max: int = 40_000
     attempts_max: int = 3
@@ -64,8 +71,17 @@ class _Words(msgspec.Struct):
 
     event: Publish
     name: str
+    is_combined: bool = False
+    """Each time it may say something else."""
     count: int = 0
     last_taken: datetime | None = None
+
+
+class _Similar(msgspec.Struct):
+    """What was said of one object for one reason, and when last."""
+
+    messages: dict[str, None] = {}
+    last: datetime | None = None
 
 
 class EventRecorder:
@@ -91,6 +107,7 @@ class EventRecorder:
         self._limits = limits
         self._queue: deque[tuple[_Words, datetime]] = deque()
         self._words: OrderedDict[Publish, _Words] = OrderedDict()
+        self._similar: OrderedDict[Publish, _Similar] = OrderedDict()
         self._buckets: OrderedDict[Ref, TokenBucket] = OrderedDict()
         self._wake = asyncio.Event()
         self._sending = asyncio.Lock()
@@ -107,7 +124,7 @@ class EventRecorder:
 
     def publish(self, event: Publish, now: datetime) -> None:
         """Take an event, unless the same was said less than ``repeat_after_s`` ago."""
-        words = self._known(event)
+        words = self._known(event, now)
         if words.last_taken is not None:
             elapsed_s = (now - words.last_taken).total_seconds()
             # A wall clock that went back says nothing about how long ago that was.
@@ -139,7 +156,7 @@ class EventRecorder:
 
     # -------------------------------------------------------------------------------- memory
 
-    def _known(self, event: Publish) -> _Words:
+    def _known(self, event: Publish, now: datetime) -> _Words:
         # Neither the reason for an effect nor its patience makes it another event.
         key = Publish(
             regarding=event.regarding,
@@ -147,13 +164,39 @@ class EventRecorder:
             message=event.message,
             is_warning=event.is_warning,
         )
-        words = self._words.get(key)
+        is_combined = self._is_one_of_many(key, now)
+        about = msgspec.structs.replace(key, message=COMBINED) if is_combined else key
+        words = self._words.get(about)
         if words is None:
-            words = self._words[key] = _Words(key, _event_name(key, self._component))
-            if len(self._words) > self._limits.words_max:
-                self._words.popitem(last=False)
-        self._words.move_to_end(key)
+            words = _Words(about, _event_name(about, self._component), is_combined)
+            self._words[about] = words
+            _forget_oldest(self._words, self._limits.words_max)
+        self._words.move_to_end(about)
+        if is_combined:
+            said = f"{COMBINED}: {event.message}"
+            words.event = msgspec.structs.replace(about, message=said)
         return words
+
+    def _is_one_of_many(self, event: Publish, now: datetime) -> bool:
+        """True when much else was said for this reason; what was said before goes on by itself."""
+        about = msgspec.structs.replace(event, message="")
+        similar = self._similar.get(about)
+        is_over = (
+            similar is not None
+            and similar.last is not None
+            and ((now - similar.last).total_seconds() > self._limits.similar_s)
+        )
+        if similar is None or is_over:
+            similar = self._similar[about] = _Similar()
+            _forget_oldest(self._similar, self._limits.objects_max)
+        self._similar.move_to_end(about)
+        similar.last = now
+        if event.message in similar.messages:
+            return False
+        if len(similar.messages) >= self._limits.similar_max:
+            return True
+        similar.messages[event.message] = None
+        return False
 
     def _bucket(self, ref: Ref) -> TokenBucket:
         bucket = self._buckets.get(ref)
@@ -161,8 +204,7 @@ class EventRecorder:
             limits = self._limits
             bucket = TokenBucket(limits.object_rate_per_s, limits.object_burst)
             self._buckets[ref] = bucket
-            if len(self._buckets) > limits.objects_max:
-                self._buckets.popitem(last=False)
+            _forget_oldest(self._buckets, limits.objects_max)
         self._buckets.move_to_end(ref)
         return bucket
 
@@ -224,7 +266,9 @@ class EventRecorder:
             words.count = 1
 
     async def _count(self, words: _Words, now: datetime) -> None:
-        body = {"count": words.count + 1, "lastTimestamp": rfc3339(now)}
+        body: JSON = {"count": words.count + 1, "lastTimestamp": rfc3339(now)}
+        if words.is_combined:
+            body["message"] = _cut(words.event.message)
         await self._api.patch(self._ref(words), body)
         words.count += 1
 
@@ -256,6 +300,11 @@ class EventRecorder:
             "reportingComponent": self._component,
             "reportingInstance": self._instance,
         }
+
+
+def _forget_oldest(known: OrderedDict[Any, Any], most: int) -> None:
+    if len(known) > most:
+        known.popitem(last=False)
 
 
 def _is_final(error: PortError) -> bool:
