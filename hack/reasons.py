@@ -137,5 +137,11 @@ def part_of(value: ast.expr) -> str:
             return str(text)
         case ast.FormattedValue(value=ast.Attribute(attr=name) | ast.Name(id=name)):
             return f"{{{name}}}"
+        case ast.FormattedValue(
+            value=ast.Call(func=ast.Name(id="counted"), args=[_, ast.Constant(value=str() as what)])
+        ):
+            return f"{{number}} {what}s"
+        case ast.FormattedValue(value=ast.Call(func=ast.Name(id=name))) if name[0] == "_":
+            return f"{{{name.strip('_')}}}"
         case _:
             return "{…}"

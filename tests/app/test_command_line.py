@@ -112,6 +112,10 @@ def test_a_wrong_call_is_exit_code_2_and_says_what_is_wrong(args: tuple[str, ...
     assert "Error: " in err
 
 
+def test_the_version_is_found_where_other_programs_have_it() -> None:
+    assert invoke("--version") == invoke("version")
+
+
 def test_version() -> None:
     assert invoke("version") == (0, f"unmoor {unmoor.__version__}\n", "")
     assert json.loads(invoke("version", "-o", "json")[1])["version"] == unmoor.__version__

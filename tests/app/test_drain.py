@@ -209,7 +209,7 @@ async def test_a_rehearsal_writes_nothing_and_asks_the_server(cluster: Cluster) 
     assert lines[0] == "node/a would be cordoned"
     assert [line.split()[0] for line in lines[1:3]] == ["evicted", "evicted"]
     assert lines[3] == (
-        "  note: budget default/web lets 1 pods go at once, and 2 of this node are under it"
+        "  note: budget default/web lets 1 pod go at once, and this node has 2 under it"
     )
     assert lines[4] == "  nothing was written"
     assert len(cluster.running_on("a")) == 2

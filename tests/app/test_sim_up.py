@@ -210,6 +210,28 @@ async def test_unmoor_can_be_outside(tmp_path: Path) -> None:
     assert any(text.startswith("told the cloud to end") and node in text for text in told)
 
 
+async def test_whom_a_deadline_deletes_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    async with simulated.up(path) as cluster:
+        await deploy(cluster)
+        node = await busy_node(cluster)
+        pods = [
+            f"shop/{pod['metadata']['name']}"
+            for pod in await cluster.all(PODS)
+            if pod["spec"]["nodeName"] == node
+        ]
+        drain = await asyncio.create_subprocess_exec(
+            UNMOOR, "drain", node, f"--kubeconfig={path}", "--deadline=1s"
+        )
+        assert await asyncio.wait_for(drain.wait(), PATIENCE_S) == 0
+        await cluster.stop()
+
+    told = cluster.texts("unmoor")
+    deleted = {f"deleted {pod}: its drain's deadline allows no more" for pod in pods}
+    assert deleted
+    assert deleted <= set(told)
+
+
 async def test_what_one_cluster_holds_another_can_begin_with(tmp_path: Path) -> None:
     """Pods stay where they are, with their owners; nodes and machines live on."""
     async with simulated.up(tmp_path / "a", FAST) as first:

@@ -200,7 +200,7 @@ def test_the_latest_of_several_counts() -> None:
 
 
 def test_what_counts_is_who_took_it_and_which_node_it_was() -> None:
-    left_out = builders.changed(taken(), status__left_out={"a": "node a runs 1 pods: shop/web-1"})
+    left_out = builders.changed(taken(), status__left_out={"a": "node a runs 1 pod: shop/web-1"})
 
     assert judged(node(), machine(), left_out).candidate is not None
     assert judged(node(), machine(), taken(uid="uid-of-another")).candidate is not None

@@ -24,6 +24,7 @@ from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
+from unmoor.model.wording import counted
 from unmoor.policy import drain, pods
 from unmoor.runtime.ports import Api, ApiError, Broken, Query
 
@@ -165,8 +166,8 @@ def _shared_budgets(view: View, on_node: Iterable[Pod], moment: Moment) -> tuple
             under[budget.key] = under.get(budget.key, 0) + 1
             allowed[budget.key] = budget.status.disruptions_allowed
     return tuple(
-        f"budget {namespace}/{name} lets {allowed[namespace, name]} pods go at once, and "
-        f"{count} of this node are under it"
+        f"budget {namespace}/{name} lets {counted(allowed[namespace, name], 'pod')} go at once, "
+        f"and this node has {count} under it"
         for (namespace, name), count in sorted(under.items())
         if count > allowed[namespace, name]
     )

@@ -26,6 +26,7 @@ from unmoor.model.base import JSON, Ref
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.selector import SelectorError, matches
+from unmoor.model.wording import counted
 from unmoor.runtime.controller import Options
 from unmoor.runtime.informer import Informer
 from unmoor.runtime.ports import ApiError
@@ -280,7 +281,11 @@ class Rehearsal:
         return [
             Check("no cordon of ours is left", not cordoned, ", ".join(cordoned)),
             Check("no machine runs without a node", not leaked, ", ".join(leaked)),
-            Check("no step of unmoor crashed", crashes == 0, f"{crashes} crashes" * bool(crashes)),
+            Check(
+                "no step of unmoor crashed",
+                crashes == 0,
+                f"{counted(crashes, 'step')} did" * bool(crashes),
+            ),
         ]
 
     def _tell(self, line: Line) -> None:

@@ -50,6 +50,8 @@ FREE_PORT = "choose another, or 0 for a free one"
 HERE = "write an address of this machine, or 0.0.0.0 for all of them"
 UNMOOR = "unmoor"
 """How unmoor's client names itself. What comes of its writes is told anyway."""
+FORCED = (UNMOOR, "delete", "pods")
+"""How pods go that a drain's deadline cuts off. They are told of: evictions end the others."""
 UNTOLD = ("Lease", "Event")
 """Writes of these are no news."""
 SAYS = {
@@ -294,6 +296,9 @@ class Sandbox:
         """Tell what came in through the port."""
         if asked.resource == "pods/eviction":
             self._narrator.eviction(_who(asked), f"{asked.namespace}/{asked.name}", error)
+        elif error is None and (asked.agent, asked.verb, asked.resource) == FORCED:
+            text = f"deleted {asked.namespace}/{asked.name}: its drain's deadline allows no more"
+            self._narrator.tell("unmoor", text, is_warning=True)
         elif error is None and asked.kind not in UNTOLD and asked.agent != UNMOOR:
             self._narrator.tell(_who(asked), said_of(asked))
 

@@ -353,7 +353,7 @@ def _delete(
     for node in new[:NODES_AT_ONCE_MAX]:
         effects.append(_deletion(node, view.identity.cluster, command))
         effects += _told(node, by_name[node.name], command)
-    verdict = _running(command, f"{len(left)} nodes are still there: {left[0].name}")
+    verdict = _running(command, f"nodes are still there ({len(left)}): {left[0].name}")
     return Step(
         effects=tuple(effects),
         verdicts=(verdict,),

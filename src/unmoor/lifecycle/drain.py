@@ -297,7 +297,7 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
     left_s = order.deadline.left_s(moment.wall)
     if left_s is None:
         return []
-    grace_s = policy.shortened_s(left_s)
+    shortened_s = policy.shortened_s(left_s)
     cut: list[tuple[AnyEffect, Verdict]] = []
     for pod in (*plan.late, *plan.forced)[:CUT_MAX]:
         past = "" if pod.is_deleting else "; it is deleted past its disruption budget"
@@ -305,13 +305,13 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
             pod,
             order.method,
             Reason.CUT_OFF,
-            f"pod {pod.namespace}/{pod.name} gets {grace_s} s of its {pod.grace_s} s of "
+            f"pod {pod.namespace}/{pod.name} gets {shortened_s} s of its {pod.grace_s} s of "
             f"grace: the drain of its node ends at {order.deadline.at:%H:%M:%S} UTC{past}",
-            grace_s=grace_s,
+            grace_s=shortened_s,
             asked_s=pod.grace_s,
         )
-        why = f"the deadline leaves {grace_s} s of {pod.grace_s} s"
-        cut.append((Delete(ref=ref_of(pod), grace_s=grace_s, why=why), verdict))
+        why = f"the deadline leaves {shortened_s} s of {pod.grace_s} s"
+        cut.append((Delete(ref=ref_of(pod), grace_s=shortened_s, why=why), verdict))
     return cut
 
 

@@ -26,6 +26,7 @@ from unmoor.model.node import Node
 from unmoor.model.observation import Answer, Asked, ProblemKind
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
+from unmoor.model.wording import counted
 from unmoor.policy import pods as standing
 from unmoor.policy.drain import Plan, about_budgets, budgets_over, is_exhausted
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -207,9 +208,9 @@ def _returning(
             node,
             method,
             Reason.RETURNING_PODS,
-            f"pods of {named} came back to this node {rounds} times although it is cordoned: "
-            "they are not waited for once they are evicted again; remove the toleration of "
-            "node.kubernetes.io/unschedulable, or run it as a DaemonSet",
+            f"pods of {named} came back to this node {counted(rounds, 'time')} although it is "
+            "cordoned: they are not waited for once they are evicted again; remove the toleration "
+            "of node.kubernetes.io/unschedulable, or run it as a DaemonSet",
             owner=named,
             rounds=rounds,
         )

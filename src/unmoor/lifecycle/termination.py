@@ -28,6 +28,7 @@ from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
 from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
+from unmoor.model.wording import counted
 from unmoor.policy.drain import deadline_of
 from unmoor.policy.ownership import is_our_machine, is_our_scheme, is_ours, why_not_ours
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -227,7 +228,7 @@ def _detaching(view: View, phase: Detaching, moment: Moment) -> Step[Memory]:
         method=Method.TERMINATION,
         reason=Reason.VOLUMES_ATTACHED,
         message=(
-            f"{len(volumes)} volumes of evicted pods are still attached "
+            f"{counted(len(volumes), 'volume')} of evicted pods still attached "
             f"({', '.join(volumes[:3])}): the machine goes when they are detached, or "
             f"{view.settings.cadence.detach_limit_s:g} s after its pods (cadence.detachLimit)"
         ),

@@ -24,6 +24,7 @@ from unmoor.model.pod import Pod
 from unmoor.model.selector import SelectorError, matches
 from unmoor.model.snapshot import View
 from unmoor.model.validation import cut
+from unmoor.model.wording import counted
 from unmoor.policy import pods
 
 TIERS = ("", names.SYSTEM_CLUSTER_CRITICAL, names.SYSTEM_NODE_CRITICAL)
@@ -210,7 +211,8 @@ def about_budgets(pod: Pod, budgets: tuple[PodDisruptionBudget, ...]) -> str:
         )
     status = budgets[0].status
     return (
-        f"pod {name} is held by disruption budget {listed}: {status.disruptions_allowed} "
-        f"disruptions allowed ({status.current_healthy} of {status.expected_pods} pods healthy, "
-        f"{status.desired_healthy} needed); more ready pods or a wider budget would let it go"
+        f"pod {name} is held by disruption budget {listed}: "
+        f"{counted(status.disruptions_allowed, 'disruption')} allowed ({status.current_healthy} of "
+        f"{status.expected_pods} pods healthy, {status.desired_healthy} needed); more ready pods "
+        "or a wider budget would let it go"
     )

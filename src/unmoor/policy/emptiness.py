@@ -12,6 +12,7 @@ from __future__ import annotations
 from unmoor.model.machine import MACHINE_EMPTY
 from unmoor.model.moment import Moment, later
 from unmoor.model.snapshot import View
+from unmoor.model.wording import counted
 from unmoor.policy import candidates
 from unmoor.policy.command import Candidate, Proposal, proposal, refused, wanted
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -44,7 +45,7 @@ def wants(candidate: Candidate, moment: Moment) -> Verdict:
         return refused(candidate, Method.EMPTINESS, Reason.TTL_RUNNING, message, **evidence)
     if candidate.pods:
         named = f"{candidate.pods[0].namespace}/{candidate.pods[0].name}"
-        message = f"node {node.name} runs {len(candidate.pods)} pods: {named}"
+        message = f"node {node.name} runs {counted(len(candidate.pods), 'pod')}: {named}"
         return refused(candidate, Method.EMPTINESS, Reason.NOT_EMPTY, message)
     empty_s = round(moment.since_s(since))
     message = f"node {node.name} has been empty for {empty_s} s (its TTL is {ttl_s} s)"

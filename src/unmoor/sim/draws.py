@@ -16,6 +16,7 @@ import msgspec
 
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON
+from unmoor.model.wording import counted
 from unmoor.sim import manifests
 from unmoor.sim.actors.kubelet import RUN_SECONDS, STOP_SECONDS
 from unmoor.sim.faults import ApiFaults, CloudFaults, Ratio
@@ -104,8 +105,8 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> Iterator[str]:
         """What was drawn, for people."""
         having = ", ".join(f"{ref.name} ({_terms_of(body)})" for ref, body in self.provisioners)
-        yield f"seed {self.seed}: {len(self.machines)} machines of {having}"
-        yield f"  {self.foreign} nodes of others; types {', '.join(self.types)}"
+        yield f"seed {self.seed}: {counted(len(self.machines), 'machine')} of {having}"
+        yield f"  {counted(self.foreign, 'node')} of others; types {', '.join(self.types)}"
         yield f"  workloads: {', '.join(str(ref) for ref, _ in self.apps)}"
         budgets = ", ".join(f"{ref.name} {_rule_of(body)}" for ref, body in self.budgets)
         yield f"  budgets: {budgets or 'none'}"

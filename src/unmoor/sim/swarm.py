@@ -20,6 +20,7 @@ from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import InstanceType, LaunchRequest
 from unmoor.model.names import INSTANCE_TYPE, PROVISIONER_NAME, TERMINATION_FINALIZER
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
+from unmoor.model.wording import counted
 from unmoor.runtime.ports import Api, Cloud
 from unmoor.runtime.story import Record, describe, tell
 from unmoor.sim import manifests, settled, virtual
@@ -231,16 +232,20 @@ class _Run:
         told = ", ".join(f"{what} {n}" for what, n in sorted(faults.items())) or "none"
         writes = self._witness.writes
         begun = sorted(self._truth.commands.items())
-        commands = ", ".join(f"{n} commands by {method}" for method, n in begun) or "no commands"
+        commands = (
+            ", ".join(f"{counted(n, 'command')} by {method}" for method, n in begun)
+            or "no commands"
+        )
         went = (
-            f"{writes['eviction Pod']} evictions, {writes['delete Node']} nodes deleted, "
-            f"{commands}, {writes['create Instance']} launches"
+            f"{counted(writes['eviction Pod'], 'eviction')}, "
+            f"{counted(writes['delete Node'], 'node')} deleted, {commands}, "
+            f"{counted(writes['create Instance'], 'instance')} launched"
         )
         total = sum(n for what, n in writes.items() if not what.endswith((" Lease", " Event")))
         verdict = "ok" if breach is None else f"FAILED {breach}"
         summary = (
-            f"seed={self._draw.seed} {verdict}; {len(self._draw.machines)} machines, "
-            f"{total} writes, {went}; faults: {told}"
+            f"seed={self._draw.seed} {verdict}; {counted(len(self._draw.machines), 'machine')}, "
+            f"{counted(total, 'write')}, {went}; faults: {told}"
         )
         return SeedResult(
             seed=self._draw.seed,

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from unmoor import __version__
 from unmoor.app.cli.command import EXIT_CODES, failures_in_one_line
 
 __all__ = ["main"]
@@ -68,6 +69,7 @@ class _Commands(click.Group):
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.version_option(__version__, message="unmoor %(version)s")
 def main() -> None:
     """Take Kubernetes nodes out of service safely, and only when it is worth it.
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unmoor.app.cli.command import Command, Failure, FiniteRange, output_option, print_json
+from unmoor.model.wording import counted
 
 if TYPE_CHECKING:
     from unmoor.sim.swarm import SeedResult
@@ -97,7 +98,9 @@ def swarm(seeds: range, hours: float, jobs: int | None, output: str) -> None:
             print_json(_as_json(result, hours))
         else:
             tell(result, hours)
-    summary = f"{len(seeds)} seeds, {len(failed)} failed, trace {digest.hexdigest()[:16]}"
+    summary = (
+        f"{counted(len(seeds), 'seed')}, {len(failed)} failed, trace {digest.hexdigest()[:16]}"
+    )
     if output == "json":
         print_json({"seeds": len(seeds), "failed": failed, "trace_hash": digest.hexdigest()})
     else:
