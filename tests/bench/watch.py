@@ -47,7 +47,7 @@ POLL_S = 0.05
 class Silent:
     """Publishes nothing."""
 
-    def publish(self, event: Publish, now: datetime) -> None:
+    def publish(self, event: Publish, now: datetime, repeat_after_s: float) -> None:
         """Drop it."""
 
 

@@ -26,8 +26,8 @@ COUNTED = "unmoor.dev/counted"
 class Deaf:
     """A recorder that nobody needs here."""
 
-    def publish(self, event: Publish, now: datetime) -> None:
-        raise AssertionError(f"{event} at {now}")
+    def publish(self, event: Publish, now: datetime, repeat_after_s: float) -> None:
+        raise AssertionError(f"{event} at {now}, repeated after {repeat_after_s} s")
 
 
 class Noted:

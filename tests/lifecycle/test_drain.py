@@ -67,7 +67,7 @@ def test_why_an_empty_node_is_not_drained_at_once_is_told() -> None:
     (verdict,) = world.step(row, "a").verdicts
     assert verdict.reason is Reason.YOUNG_CORDON
     assert "once its cordon is 5 s old" in verdict.message
-    assert not verdict.event
+    assert verdict.event == "AwaitingScheduler"
 
     world.run(row, for_s=6)
     assert reasons(world, row) == {Reason.DRAINED}

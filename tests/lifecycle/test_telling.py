@@ -6,17 +6,21 @@ from tests.builders import moment
 from unmoor.lifecycle import telling
 from unmoor.lifecycle.effects import Evict, Publish
 from unmoor.model.base import Ref
+from unmoor.model.cadence import Cadence
+from unmoor.model.settings import Settings
+from unmoor.model.snapshot import View
 
 NODE = Ref("Node", "a", uid="1")
-HELD = Publish(regarding=NODE, reason="FailedDraining", message="held", repeat_after_s=60.0)
+HELD = Publish(regarding=NODE, reason="FailedDraining", message="held")
 OTHER = Publish(regarding=NODE, reason="FailedDraining", message="something else")
 EVICT = Evict(ref=Ref("Pod", "web", namespace="shop", uid="2"))
 
 
-def test_an_event_is_offered_again_only_after_its_own_time() -> None:
-    first, told = telling.once((EVICT, HELD), {}, moment())
-    soon, told = telling.once((EVICT, HELD, OTHER), told, moment(59))
-    late, _ = telling.once((EVICT, HELD, OTHER), told, moment(60))
+def test_an_event_is_offered_again_only_after_the_set_time() -> None:
+    view = View.of(settings=Settings(cadence=Cadence(event_dedupe_s=60)))
+    first, told = telling.once(view, (EVICT, HELD), {}, moment())
+    soon, told = telling.once(view, (EVICT, HELD, OTHER), told, moment(59))
+    late, _ = telling.once(view, (EVICT, HELD, OTHER), told, moment(60))
 
     assert first == (EVICT, HELD)
     assert soon == (EVICT, OTHER)
@@ -24,16 +28,17 @@ def test_an_event_is_offered_again_only_after_its_own_time() -> None:
 
 
 def test_without_memory_everything_is_offered() -> None:
-    kept, _ = telling.once((HELD, OTHER, HELD), {}, moment())
+    kept, _ = telling.once(View(), (HELD, OTHER, HELD), {}, moment())
 
     assert kept == (HELD, OTHER)
 
 
 def test_memory_is_bounded_and_forgets_the_oldest() -> None:
     told: dict[Publish, float] = {}
+    view = View.of(settings=Settings(cadence=Cadence(event_dedupe_s=1e6)))
     for number in range(telling.TOLD_MAX + 50):
-        event = Publish(regarding=NODE, reason="Evicted", message=str(number), repeat_after_s=1e6)
-        _, told = telling.once((event,), told, moment(number))
+        event = Publish(regarding=NODE, reason="Evicted", message=str(number))
+        _, told = telling.once(view, (event,), told, moment(number))
 
     assert len(told) == telling.TOLD_MAX
     assert min(told.values()) == moment(50).mono

@@ -71,9 +71,11 @@ class Published:
     def __init__(self) -> None:
         self.events: list[Publish] = []
         self.times: list[datetime] = []
+        self.repeats: list[float] = []
 
-    def publish(self, event: Publish, now: datetime) -> None:
+    def publish(self, event: Publish, now: datetime, repeat_after_s: float) -> None:
         self.events.append(event)
+        self.repeats.append(repeat_after_s)
         self.times.append(now)
 
 

@@ -17,8 +17,10 @@ from unmoor.lifecycle.effects import (
     Publish,
     Terminate,
 )
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import MACHINES, ref_of
 from unmoor.model.observation import Asked, ProblemKind
+from unmoor.model.settings import Settings
 from unmoor.runtime.interpreter import (
     CONCURRENT_CLOUD_MAX,
     CONCURRENT_REQUESTS_MAX,
@@ -126,6 +128,16 @@ def test_words_are_handed_to_the_recorder() -> None:
     assert bench.problem(event) is None
     assert bench.recorder.events == [event]
     assert bench.recorder.times == [EPOCH]
+
+
+def test_how_soon_the_same_words_may_be_said_again_is_read_off_the_settings_each_time() -> None:
+    bench = Bench()
+    event = Publish(regarding=bench.node, reason="Drained", message="it is empty")
+    bench.do(event)
+    bench.store.configure(Settings(cadence=Cadence(event_dedupe_s=7)))
+    bench.do(event)
+
+    assert bench.recorder.repeats == [120, 7]
 
 
 # ------------------------------------------------------------------------------------- all together

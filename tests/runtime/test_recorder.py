@@ -71,7 +71,6 @@ def say(
     *,
     on: Ref = NODE,
     is_warning: bool = False,
-    every_s: float = 120.0,
     reason: str = "Unconsolidatable",
 ) -> Publish:
     return Publish(
@@ -79,7 +78,6 @@ def say(
         reason=reason,
         message=message,
         is_warning=is_warning,
-        repeat_after_s=every_s,
     )
 
 
@@ -153,10 +151,11 @@ async def test_other_words_are_another_event(stage: Stage) -> None:
     assert len(stage.store.events) == 5
 
 
-async def test_the_same_words_too_soon_are_not_said_again(stage: Stage) -> None:
+@pytest.mark.parametrize("soon_s", [120, 10])
+async def test_the_same_words_too_soon_are_not_said_again(stage: Stage, soon_s: float) -> None:
     recorder = stage.recorder()
-    for second in (0, 1, 119, 120, 130):
-        recorder.publish(say(every_s=120), START + timedelta(seconds=second))
+    for second in (0, 1, soon_s - 1, soon_s, soon_s + 9):
+        recorder.publish(say(), START + timedelta(seconds=second), soon_s)
     await recorder.flush()
 
     assert stage.store.only["count"] == 2

@@ -31,8 +31,9 @@ StepOf = Callable[[View, Any, Any, Moment], Step[Any]]
 class Silent:
     """A recorder that nobody hears."""
 
-    def publish(self, event: Publish, now: object) -> None:
+    def publish(self, event: Publish, now: object, repeat_after_s: float) -> None:
         assert event.message or now
+        assert repeat_after_s > 0
 
 
 class World:

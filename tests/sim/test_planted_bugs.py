@@ -16,17 +16,17 @@ SEEDS_MOST = 200
 HOURS = 2.0
 
 BUGS: list[tuple[type[Meddling], int, str]] = [
-    (sabotage.NoUidPrecondition, 38, "nothing-that-is-not-ours"),
+    (sabotage.NoUidPrecondition, 4, "nothing-that-is-not-ours"),
     (sabotage.BudgetNotRead, 1, "a-pod-leaves-by-eviction"),
     (sabotage.FinalizerRemovedFirst, 1, "the-finalizer-holds"),
     (sabotage.UnknownTakenForRefused, 5, "a-machine-is-launched-once"),
     (sabotage.AttemptNotWrittenDown, 1, "a-machine-is-launched-once"),
-    (sabotage.TerminatingTakenForGone, 2, "no-machine-ended-under-a-pod"),
+    (sabotage.TerminatingTakenForGone, 7, "no-machine-ended-under-a-pod"),
     (sabotage.WatchTrusted, 6, "no-machine-ended-under-a-pod"),
     (sabotage.ClockTrusted, 42, "no-machine-ended-under-a-pod"),
-    (sabotage.ReferenceLeft, 4, "nothing-of-ours-is-left"),
+    (sabotage.ReferenceLeft, 8, "nothing-of-ours-is-left"),
     (sabotage.ClusterTagIgnored, 1, "nothing-that-is-not-ours"),
-    (sabotage.AnyCordonRemoved, 1, "a-cordon-of-a-person-stays"),
+    (sabotage.AnyCordonRemoved, 2, "a-cordon-of-a-person-stays"),
     (sabotage.NotReallyEmpty, 1, "a-node-goes-for-a-reason"),
     (sabotage.RunningCommandForgotten, 1, "one-command-at-a-time"),
 ]

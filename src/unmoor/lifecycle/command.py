@@ -18,12 +18,12 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
+from unmoor.lifecycle import command_report as report
 from unmoor.lifecycle import roll_call
 from unmoor.lifecycle.effects import (
     AnyEffect,
     Fact,
     Patch,
-    Publish,
     cordon,
     patch_as_seen,
     retire,
@@ -31,15 +31,13 @@ from unmoor.lifecycle.effects import (
     uncordon,
 )
 from unmoor.lifecycle.step import Step, join
-from unmoor.model.base import Ref
-from unmoor.model.disruption import UNCORDONED, DisruptedNode, Disruption, DisruptionPhase
-from unmoor.model.kinds import ref_of
+from unmoor.model.disruption import UNCORDONED, Disruption, DisruptionPhase
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
 from unmoor.policy import methods, settling
 from unmoor.policy.settling import Unsettled
-from unmoor.policy.verdict import Reason, Verdict
+from unmoor.policy.verdict import Verdict
 
 NODES_AT_ONCE_MAX = 1_000
 """So many nodes are written to in one step; the rest in the next, for each write wakes us again.
@@ -231,8 +229,8 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
         case Marking(nodes):
             return Step(effects=tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Confirming(since, asking):
-            verdict = _running(command, "its nodes are cordoned")
-            return join(Step(memory=Memory(command.name, since), verdicts=(verdict,)), asking)
+            waiting = _waiting(report.running(command, "its nodes are cordoned"))
+            return join(join(waiting, Step(memory=Memory(command.name, since))), asking)
         case LettingGo(nodes):
             return Step(effects=tuple(_let_go(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Deciding() | Emptied() | Gone() | Ended():
@@ -242,12 +240,14 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
         case Deleting(new, left):
             return _delete(view, command, new, left, moment)
         case Settling(owners):
-            verdict = _running(command, f"waits for moved pods: {owners[0]}", Reason.PODS_SETTLING)
-            return Step(
-                verdicts=(verdict,), wake_at=moment.after(view.settings.cadence.drain_poll_s)
-            )
+            again = Step[Memory](wake_at=moment.after(view.settings.cadence.drain_poll_s))
+            return join(_waiting(report.settling(command, owners)), again)
         case never:
             assert_never(never)
+
+
+def _waiting(verdict: Verdict) -> Step[Memory]:
+    return Step(effects=say(verdict), verdicts=(verdict,))
 
 
 def _turn(
@@ -321,20 +321,12 @@ def _let_go(node: Node, command: Disruption) -> Patch:
 
 def _cancel(command: Disruption, nodes: tuple[Node, ...], moment: Moment) -> Step[Memory]:
     """A person's uncordon in the middle ends the command; deletions asked for go on."""
-    named = ", ".join(node.name for node in nodes)
-    verdict = Verdict(
-        subject=ref_of(nodes[0]),
-        method=methods.method_of(command),
-        reason=Reason.CANCELLED_BY_UNCORDON,
-        message=f"{command.name} is cancelled: a person uncordoned {named}",
-        evidence={"disruption": command.name},
-        event="DeprovisioningCancelled",
-    )
+    verdict = report.cancelled(command, nodes)
     patch = _write(
         command,
         DisruptionPhase.CANCELLED,
         moment,
-        message=f"a person uncordoned {named}",
+        message=report.uncordoned(nodes),
         left_out={node.name: UNCORDONED for node in nodes},
     )
     return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))
@@ -352,13 +344,10 @@ def _delete(
     effects: list[AnyEffect] = []
     for node in new[:NODES_AT_ONCE_MAX]:
         effects.append(_deletion(node, view.identity.cluster, command))
-        effects += _told(node, by_name[node.name], command)
-    verdict = _running(command, f"nodes are still there ({len(left)}): {left[0].name}")
-    return Step(
-        effects=tuple(effects),
-        verdicts=(verdict,),
-        wake_at=moment.after(view.settings.cadence.drain_poll_s),
-    )
+        effects += report.going(node, by_name[node.name], command)
+    verdict = report.running(command, f"nodes are still there ({len(left)}): {left[0].name}")
+    again = moment.after(view.settings.cadence.drain_poll_s)
+    return join(_waiting(verdict), Step(effects=tuple(effects), wake_at=again))
 
 
 def _deletion(node: Node, cluster: str, command: Disruption) -> AnyEffect:
@@ -368,33 +357,9 @@ def _deletion(node: Node, cluster: str, command: Disruption) -> AnyEffect:
     return retire(node, cluster, why=f"{command.name}: {command.spec.reason}", facts=facts)
 
 
-def _told(node: Node, identity: DisruptedNode, command: Disruption) -> list[Publish]:
-    message = f"deprovisioning by {command.spec.method}: {command.spec.reason} ({command.name})"
-    about = [ref_of(node)]
-    if identity.machine:
-        about.append(Ref("Machine", identity.machine, uid=identity.machine_uid))
-    return [
-        Publish(regarding=ref, reason="DeprovisioningTerminating", message=message) for ref in about
-    ]
-
-
-def _running(command: Disruption, message: str, reason: Reason = Reason.COMMAND_RUNNING) -> Verdict:
-    return Verdict(
-        subject=ref_of(command),
-        method=methods.method_of(command),
-        reason=reason,
-        message=f"{command.name}: {message}",
-        evidence={"phase": command.phase, "nodes": len(command.nodes)},
-    )
-
-
 def _succeed(command: Disruption, message: str, moment: Moment) -> Step[Memory]:
     patch = _write(command, DisruptionPhase.SUCCEEDED, moment, message=message)
     if not message:
         return Step(effects=(patch,))
-    verdict = msgspec.structs.replace(
-        _running(command, message, Reason.SETTLING_GIVEN_UP),
-        event="DeprovisioningUnsettled",
-        is_warning=True,
-    )
+    verdict = report.unsettled(command, message)
     return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))

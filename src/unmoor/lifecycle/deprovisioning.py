@@ -44,7 +44,7 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
 def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
     proposal = methods.propose(view, moment)
     command, cadence = proposal.command, view.settings.cadence
-    told, until = _told(view, proposal, memory.told)
+    told, until = _told(proposal, memory.told)
     return Step(
         effects=told if command is None else (commit(view, command, moment), *told),
         memory=Memory(told=until),
@@ -59,12 +59,11 @@ def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
     )
 
 
-def _told(view: View, proposal: Proposal, since: int) -> tuple[tuple[Publish, ...], int]:
+def _told(proposal: Proposal, since: int) -> tuple[tuple[Publish, ...], int]:
     """Go on where the last look ended; return how far it is told now, 0 for all of it."""
-    repeat_s = view.settings.cadence.event_dedupe_s
     loud = [verdict for verdict in proposal.verdicts if verdict.event]
     until = since + TOLD_MAX
-    events = (publish for verdict in loud[since:until] for publish in say(verdict, repeat_s))
+    events = (publish for verdict in loud[since:until] for publish in say(verdict))
     return tuple(events), until if until < len(loud) else 0
 
 

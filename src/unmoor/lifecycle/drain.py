@@ -162,7 +162,7 @@ def advance(
     deadline = order.deadline.held_to(least_s, known.begun_at, moment)
     order = msgspec.structs.replace(order, deadline=deadline)
     progress = _look(view, node, order, known, moment)
-    effects, told = telling.once(progress.step.effects, known.told, moment)
+    effects, told = telling.once(view, progress.step.effects, known.told, moment)
     spoken = msgspec.structs.replace(progress.memory, told=told)
     step = msgspec.structs.replace(progress.step, effects=effects, memory=spoken)
     left_s = deadline.left_s(moment.wall)
@@ -210,12 +210,14 @@ def _look(view: View, node: Node, order: Order, memory: Memory, moment: Moment) 
             )
             return _progress(Step(effects=(patch,)), known)
         case LeavingLoadBalancers(until):
-            return _progress(_waiting_for_load_balancers(view, node, order, until, moment), known)
+            wait_s = view.settings.load_balancer_wait_s
+            verdict = report.leaving_load_balancers(node, order.method, wait_s)
+            return _progress(_waiting(verdict, until), known)
         case Evicting():
             return _evicting(view, node, order, phase, known, moment)
         case Settling(until):
             verdict = report.young_cordon(node, order.method, view.settings.cadence.cordon_quiet_s)
-            return _progress(Step(verdicts=(verdict,), wake_at=until), known)
+            return _progress(_waiting(verdict, until), known)
         case Drained(left, passed):
             return _drained(report.ended(node, order.method, left, passed), known)
         case never:
@@ -232,21 +234,8 @@ def _progress(step: Step[Memory], known: eviction.Known) -> Progress:
     return Progress(whole)
 
 
-def _waiting_for_load_balancers(
-    view: View, node: Node, order: Order, until: float, moment: Moment
-) -> Step[Memory]:
-    wait_s = view.settings.load_balancer_wait_s
-    verdict = Verdict(
-        subject=ref_of(node),
-        method=order.method,
-        reason=Reason.LOAD_BALANCER,
-        message=(
-            f"node {node.name}: evictions begin {max(until - moment.mono, 0):.0f} s from now, so "
-            f"that load balancers take it out first (unmoor.loadBalancerWait is {wait_s:g} s)"
-        ),
-        evidence={"left_s": round(max(until - moment.mono, 0), 1)},
-    )
-    return Step(verdicts=(verdict,), wake_at=until)
+def _waiting(verdict: Verdict, until: float) -> Step[Memory]:
+    return Step(effects=say(verdict), verdicts=(verdict,), wake_at=until)
 
 
 def _evicting(

@@ -35,6 +35,21 @@ def hindrance(
     )
 
 
+def leaving_load_balancers(node: Node, method: Method, wait_s: float) -> Verdict:
+    """Say when evictions begin: words that stay the same while it waits."""
+    return Verdict(
+        subject=ref_of(node),
+        method=method,
+        reason=Reason.LOAD_BALANCER,
+        message=(
+            f"node {node.name}: evictions begin when load balancers have had {wait_s:g} s to take "
+            "it out (unmoor.loadBalancerWait)"
+        ),
+        evidence={"wait_s": wait_s},
+        event="AwaitingLoadBalancers",
+    )
+
+
 def left(node: Node, method: Method, plan: Plan) -> list[Verdict]:
     """Everything that is waited for is reported (spec 5.1 step 3)."""
     count = len(plan.waiting)
@@ -100,6 +115,7 @@ def young_cordon(node: Node, method: Method, quiet_s: float) -> Verdict:
             f"{quiet_s:g} s old: pods that were bound just before it may still appear"
         ),
         evidence={"quiet_s": quiet_s},
+        event="AwaitingScheduler",
     )
 
 

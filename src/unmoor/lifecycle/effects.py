@@ -102,14 +102,15 @@ class Observe(Effect, frozen=True, kw_only=True):
 
 
 class Publish(Effect, frozen=True, kw_only=True):
-    """Publish a Kubernetes event. Never blocks, may be dropped when there are too many."""
+    """Publish a Kubernetes event. Never blocks, may be dropped when there are too many.
+
+    The same words on the same object are not said again within ``cadence.eventDedupe``.
+    """
 
     regarding: Ref
     reason: str
     message: str
     is_warning: bool = False
-    repeat_after_s: float = 120.0
-    """The same words on the same object within this time are not said again."""
 
 
 AnyEffect: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | Observe | Publish
@@ -274,7 +275,7 @@ def with_condition(
     return tuple(stamped if c.type == new.type else c for c in conditions)
 
 
-def say(verdict: Verdict, repeat_after_s: float = 120.0) -> tuple[Publish, ...]:
+def say(verdict: Verdict) -> tuple[Publish, ...]:
     """The events that a verdict asks for: one on its subject and one on each other object."""
     if not verdict.event:
         return ()
@@ -284,7 +285,6 @@ def say(verdict: Verdict, repeat_after_s: float = 120.0) -> tuple[Publish, ...]:
             reason=verdict.event,
             message=verdict.message,
             is_warning=verdict.is_warning,
-            repeat_after_s=repeat_after_s,
         )
         for ref in (verdict.subject, *verdict.also_on)
     )

@@ -15,22 +15,30 @@ Must not: act on a machine or a node that is not ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from unmoor.lifecycle import roll_call
 from unmoor.lifecycle.effects import AnyEffect, Observe, Terminate, adopt, retire, say
 from unmoor.lifecycle.launch import given_up, token_of
 from unmoor.lifecycle.step import Step
-from unmoor.lifecycle.whereabouts import is_disputed, is_gone, is_told_to_go, told_again_at
+from unmoor.lifecycle.whereabouts import (
+    is_disputed,
+    is_gone,
+    is_told_to_go,
+    refused,
+    told_again_at,
+)
 from unmoor.model import names
 from unmoor.model.base import Ref
 from unmoor.model.instance import CloudInstance, InstanceState
-from unmoor.model.kinds import MACHINES, ref_of
+from unmoor.model.kinds import MACHINES, PROVISIONERS, ref_of
 from unmoor.model.machine import MACHINE_LAUNCHED, Machine
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
-from unmoor.model.observation import Answer, Asked
+from unmoor.model.observation import Answer, Asked, Problem
 from unmoor.model.snapshot import View
 from unmoor.policy.ownership import is_our_machine, is_our_scheme, is_ours
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -38,8 +46,18 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 SUSPECTS_MAX = 1_000
 """So many machines, and so many instances, are dealt with in one step; the rest in the next."""
 
-DISPUTES_TOLD_MAX = 20
-"""So many machines are named; with the wrong credentials it would be all of them."""
+LEFT_ALONE = frozenset(
+    {
+        Reason.MACHINE_DISPUTED,
+        Reason.NOT_CONFIRMED,
+        Reason.INVALID,
+        Reason.PROVISIONER_MISSING,
+        Reason.NOT_OURS,
+        Reason.TERMINATION_REFUSED,
+    }
+)
+TOLD_MAX = 20
+"""So many are named of what is left alone; with the wrong credentials it would be everything."""
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -76,7 +94,15 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
                 due = earliest(due, step.wake_at) or due
             if len(now) < len(suspects):
                 due = moment.mono
+    effects += _told(verdicts)
     return Step(tuple(effects), known, tuple(verdicts), due)
+
+
+def _told(verdicts: Iterable[Verdict]) -> Iterator[AnyEffect]:
+    """What is left alone is told, if not of everybody; who ends something says so there."""
+    loud = [verdict for verdict in verdicts if verdict.event and verdict.reason in LEFT_ALONE]
+    for verdict in loud[:TOLD_MAX]:
+        yield from say(verdict)
 
 
 def _due(view: View, memory: Memory) -> float:
@@ -118,6 +144,11 @@ def _machines_without_instance(view: View, listed: Listed, moment: Moment) -> li
             disputed.append(machine)
         elif answer.is_missing or (answer.result is not None and answer.result.state.is_going):
             steps.append(_collect_machine(machine, moment))
+        elif answer.problem is not None:
+            why = f"is instance {machine.provider_id} there?"
+            look = Observe(asked=Asked.INSTANCE, subject=machine.provider_id, why=why)
+            told = roll_call.unanswered(ref_of(machine), Method.LIFECYCLE, look, answer.problem)
+            steps.append(Step(verdicts=(told,)))
     return [*steps, _kept(disputed)]
 
 
@@ -161,10 +192,9 @@ def _kept(disputed: list[Machine]) -> Step[Memory]:
             event="MachineDisputed",
             is_warning=True,
         )
-        for machine in disputed[:DISPUTES_TOLD_MAX]
+        for machine in disputed[:TOLD_MAX]
     )
-    told = tuple(publish for verdict in verdicts for publish in say(verdict))
-    return Step(effects=told, verdicts=verdicts)
+    return Step(verdicts=verdicts)
 
 
 def _age_s(machine: Machine, moment: Moment) -> float:
@@ -209,7 +239,7 @@ def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment
     provisioner = instance.labels.get(names.PROVISIONER_NAME, "")
     is_known = not provisioner or view.provisioner(provisioner) is not None
     if not is_known and not _is_unfinished(view, instance):
-        return Step(verdicts=(_unknown_provisioner(instance, provisioner),))
+        return Step(verdicts=(_unknown_provisioner(view, instance, provisioner),))
     look = Observe(
         asked=Asked.INSTANCE, subject=instance.provider_id, why="no machine stands for it"
     )
@@ -217,6 +247,8 @@ def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment
     if answer is None:
         return Step(effects=(look,))
     found = answer.result
+    if answer.problem is not None and not answer.is_missing:
+        return _no_answer(view, instance, look, answer.problem)
     if found is None or found.state.is_going or found.cluster != view.identity.cluster:
         return Step()
     if instance.machine:
@@ -226,7 +258,7 @@ def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment
         if word is None:
             return Step(effects=(look,))
         if word.problem is not None and not word.is_missing:
-            return Step()  # nobody could say
+            return _no_answer(view, instance, look, word.problem)
     return _collect_instance(view, instance, moment)
 
 
@@ -254,12 +286,15 @@ def _unreadable(view: View, name: str) -> Verdict:
             f"machine {name} cannot be read ({view.broken(MACHINES)['', name]}): until it is "
             "mended or deleted, no instance is collected"
         ),
+        event="Invalid",
+        is_warning=True,
     )
 
 
-def _unknown_provisioner(instance: CloudInstance, provisioner: str) -> Verdict:
+def _unknown_provisioner(view: View, instance: CloudInstance, provisioner: str) -> Verdict:
     """T03 of the bug reports: who knows what it is for? Not we."""
-    return _about(
+    return _left_alone(
+        view,
         instance,
         Reason.PROVISIONER_MISSING,
         f"instance {instance.provider_id} has no machine, and its provisioner {provisioner} does "
@@ -279,7 +314,7 @@ def _collect_instance(view: View, instance: CloudInstance, moment: Moment) -> St
         return Step(effects=adoptions, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
     if not all(is_ours(view, node) for node in nodes):
         message += f", but node {nodes[0].name} is not ours: it is left alone"
-        return Step(verdicts=(_about(instance, Reason.NOT_OURS, message),))
+        return Step(verdicts=(_left_alone(view, instance, Reason.NOT_OURS, message),))
     cluster = view.identity.cluster
     ends = tuple(retire(node, cluster, why=message) for node in nodes if not node.is_deleting)
     return Step(effects=ends, verdicts=(_about(instance, Reason.NO_MACHINE, message),))
@@ -302,14 +337,45 @@ def _terminate(view: View, instance: CloudInstance, message: str, moment: Moment
         return Step(verdicts=(verdict,))
     due = told_again_at(view, instance.provider_id)
     if due is not None and moment.mono < due:
-        return Step(verdicts=(verdict,), wake_at=due)
+        told = refused(view, verdict.subject, Method.LIFECYCLE, instance.provider_id)
+        return Step(verdicts=(verdict, _on_objects(view, instance, told)), wake_at=due)
     terminate = Terminate(provider_id=instance.provider_id, why="no machine stands for it")
     return Step(effects=(terminate,), verdicts=(verdict,))
 
 
+def _no_answer(
+    view: View, instance: CloudInstance, look: Observe, problem: Problem
+) -> Step[Memory]:
+    """Nobody could say whether it may end."""
+    told = roll_call.unanswered(_ref_of(instance), Method.LIFECYCLE, look, problem)
+    return Step(verdicts=(_on_objects(view, instance, told),))
+
+
+def _left_alone(view: View, instance: CloudInstance, reason: Reason, message: str) -> Verdict:
+    told = msgspec.structs.replace(
+        _about(instance, reason, message), event="InstanceLeftAlone", is_warning=True
+    )
+    return _on_objects(view, instance, told)
+
+
+def _on_objects(view: View, instance: CloudInstance, verdict: Verdict) -> Verdict:
+    """An instance is no API object: events go to its nodes, or to whom it was made for."""
+    nodes = tuple(ref_of(node) for node in view.nodes_of(instance.provider_id))
+    provisioner = instance.labels.get(names.PROVISIONER_NAME, "")
+    named = ((MACHINES, instance.machine), (PROVISIONERS, provisioner))
+    known = nodes or tuple(resource.ref(name) for resource, name in named if name)[:1]
+    if not known:
+        return msgspec.structs.replace(verdict, event="")
+    return msgspec.structs.replace(verdict, subject=known[0], also_on=known[1:])
+
+
+def _ref_of(instance: CloudInstance) -> Ref:
+    return Ref("Instance", instance.provider_id)
+
+
 def _about(instance: CloudInstance, reason: Reason, message: str) -> Verdict:
     return Verdict(
-        subject=Ref("Instance", instance.provider_id),
+        subject=_ref_of(instance),
         method=Method.LIFECYCLE,
         reason=reason,
         message=message,

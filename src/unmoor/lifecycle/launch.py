@@ -251,7 +251,7 @@ def _waiting(
             "kind": problem.kind,
             "again_in_s": round(max(until - moment.mono, 0)),
         },
-        event=reason if is_theirs else "",
+        event=reason,
         is_warning=is_theirs,
     )
     patch = conditions.update(
@@ -291,6 +291,8 @@ def _unlinked(machine: Machine, provider_id: str) -> Step[int]:
         reason=Reason.INSTANCE_MISSING,
         message=f"machine {machine.name} is linked to {provider_id}, which does not exist",
         evidence={"provider_id": provider_id},
+        event="InstanceMissing",
+        is_warning=True,
     )
     why = "the instance that it is linked to does not exist"
     return given_up(machine, verdict, why=why, counted_as="garbage_collected")

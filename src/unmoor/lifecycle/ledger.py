@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, uncordon
+from unmoor.lifecycle import roll_call
+from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, say, uncordon
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
 from unmoor.model.disruption import Disruption
@@ -25,6 +26,8 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 
 DELETED_MAX = 100
 """So many finished commands are deleted in one step; the rest in the next."""
+TOLD_MAX = 20
+"""So many marks that nobody could say anything about become events in one step."""
 MARKS_MAX = 1_000
 """So many marks are looked into, or taken back, in one step; the rest in the next."""
 
@@ -40,6 +43,8 @@ def tidy(view: View, moment: Moment) -> Step[Any]:
         effects += step.effects
         verdicts += step.verdicts
     effects += [Delete(ref=ref_of(old), why="the ledger is full") for old in beyond(view)]
+    loud = [verdict for verdict in verdicts if verdict.event][:TOLD_MAX]
+    effects += [publish for verdict in loud for publish in say(verdict)]
     return Step(effects=tuple(effects), verdicts=tuple(verdicts))
 
 
@@ -64,10 +69,14 @@ def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
     answer = view.answer(Asked.OBJECT, str(ref))
     # An old answer says nothing: a new one may bear the name.
     good_s = view.settings.cadence.absence_memory_s
+    look = Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref, why="is its disruption gone?")
     if answer is None or moment.mono > answer.at.after(good_s):
-        return Step(effects=(Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref),))
+        return Step(effects=(look,))
+    if answer.problem is None:
+        return Step()  # it is there
     if not answer.is_missing:
-        return Step()  # it is there, or nobody could say
+        told = roll_call.unanswered(ref_of(node), Method.LIFECYCLE, look, answer.problem)
+        return Step(verdicts=(told,))
     return _roll_back(node, f"{node.disruption} does not exist")
 
 

@@ -219,15 +219,20 @@ def _up(view: View, phase: Initializing | Living, moment: Moment) -> Step[Memory
 
 
 def _not_ours(view: View, machine: Machine) -> Step[Memory]:
-    """Whoever has handed it to us is told why nothing happens."""
+    """Whoever has handed it to us is told why nothing happens, and whoever waits for its end.
+
+    The many that are none of our business are left in peace.
+    """
     is_handed_over = bears_our_name(machine.metadata.annotations, view.identity)
+    is_awaited = machine.is_deleting and names.TERMINATION_FINALIZER in machine.metadata.finalizers
+    event = "MachineUnknown" if is_handed_over else "NotOurs"
     verdict = Verdict(
         subject=ref_of(machine),
         method=Method.LIFECYCLE,
         reason=Reason.MACHINE_UNKNOWN if is_handed_over else Reason.NOT_OURS,
         message=why_not_our_machine(machine, view.identity),
         evidence={"provider_id": machine.provider_id},
-        event="MachineUnknown" if is_handed_over else "",
+        event=event if is_handed_over or is_awaited else "",
         is_warning=is_handed_over,
     )
     return Step(effects=say(verdict), verdicts=(verdict,))

@@ -180,6 +180,7 @@ def _delete_nodes(
             f"{', '.join(node.name for node in nodes)}"
         ),
         evidence={"nodes": len(nodes)},
+        event="AwaitingNodes",
     )
     why = f"its machine {machine.name} is being deleted"
     ends = tuple(
@@ -187,7 +188,7 @@ def _delete_nodes(
     )
     # A node whose machine has not written down its providerID yet cannot wake the machine.
     again = moment.after(view.settings.cadence.resync_s)
-    return Step(effects=ends, verdicts=(verdict,), wake_at=again)
+    return Step(effects=(*ends, *say(verdict)), verdicts=(verdict,), wake_at=again)
 
 
 def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step[Any]:

@@ -17,17 +17,18 @@ from typing import Any
 
 import msgspec
 
-from unmoor.lifecycle.effects import Observe
+from unmoor.lifecycle.effects import Observe, say
 from unmoor.lifecycle.step import Step, join
-from unmoor.model.base import Object
+from unmoor.model.base import Object, Ref
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
-from unmoor.model.observation import Asked
+from unmoor.model.observation import Asked, Problem
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 
+_OF_THE_SERVER = frozenset((Asked.OBJECT, Asked.PODS))
 NODES_AT_ONCE_MAX = 1_000
 """So many nodes are asked about in one step; the rest in the next."""
 
@@ -93,16 +94,22 @@ def step_for(view: View, question: Question, since: float, moment: Moment) -> St
     again_s = answer.problem.retry_after_s or view.settings.cadence.drain_poll_s
     if moment.mono >= (due := answer.at.after(again_s)):
         return Step(effects=(question.look,))
-    ref = ref_of(question.subject)
-    verdict = Verdict(
-        subject=ref,
-        method=question.method,
+    verdict = unanswered(ref_of(question.subject), question.method, question.look, answer.problem)
+    return Step(effects=say(verdict), verdicts=(verdict,), wake_at=due)
+
+
+def unanswered(subject: Ref, method: Method, look: Observe, problem: Problem) -> Verdict:
+    """Say that nobody could answer a question, so that what depends on it waits."""
+    asked = "the API server" if look.asked in _OF_THE_SERVER else "the cloud"
+    return Verdict(
+        subject=subject,
+        method=method,
         reason=Reason.NOT_CONFIRMED,
         message=(
-            f"the API server was asked about {ref} ({question.look.why}) and could not say "
-            f"({answer.problem.kind}): {answer.problem.message}; nothing goes before it does, it "
-            "is asked again"
+            f"{asked} was asked about {subject} ({look.why}) and could not say "
+            f"({problem.kind}): {problem.message}; nothing goes before it does, it is asked again"
         ),
-        evidence={"code": answer.problem.code},
+        evidence={"code": problem.code},
+        event="NotConfirmed",
+        is_warning=True,
     )
-    return Step(verdicts=(verdict,), wake_at=due)

@@ -12,20 +12,22 @@ from collections.abc import Iterable, Mapping
 
 from unmoor.lifecycle.effects import AnyEffect, Publish
 from unmoor.model.moment import Moment
+from unmoor.model.snapshot import View
 
 TOLD_MAX = 200
 """Events remembered for one key; beyond that the oldest are offered again."""
 
 
 def once(
-    effects: Iterable[AnyEffect], told: Mapping[Publish, float], moment: Moment
+    view: View, effects: Iterable[AnyEffect], told: Mapping[Publish, float], moment: Moment
 ) -> tuple[tuple[AnyEffect, ...], dict[Publish, float]]:
-    """Leave out events that were offered within their own ``repeat_after_s``.
+    """Leave out events that were offered within ``cadence.eventDedupe``.
 
     ``told``: when each was last offered, on the monotonic clock. Returns the rest, and ``told``
     brought up to date.
     """
-    recent = {one: at for one, at in told.items() if moment.mono < at + one.repeat_after_s}
+    repeat_s = view.settings.cadence.event_dedupe_s
+    recent = {one: at for one, at in told.items() if moment.mono < at + repeat_s}
     kept: list[AnyEffect] = []
     for effect in effects:
         if isinstance(effect, Publish):

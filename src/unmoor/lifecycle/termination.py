@@ -148,7 +148,7 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         case Nothing():
             return Step()
         case NotOurs(node):
-            return Step(verdicts=(_not_ours(view, node),))
+            return _saying(view, node, _not_ours(view, node), memory, moment)
         case MachineGone(node):
             return _gone(view, node, memory, moment)
         case Draining(node, progress) | Disputed(node, progress):
@@ -179,13 +179,15 @@ def _awaiting(view: View, node: Node, step: Step[Memory], moment: Moment) -> Ste
     whole = join(join(_machines(view, node), step), _look(view, node, moment))
     if not whereabouts.is_disputed(view, node.provider_id, moment):
         return whole
-    return join(whole, _saying(node, _disputed(node), whole.memory, moment))
+    return join(whole, _saying(view, node, _disputed(node), whole.memory, moment))
 
 
-def _saying(node: Node, verdict: Verdict, memory: Memory | None, moment: Moment) -> Step[Memory]:
+def _saying(
+    view: View, node: Node, verdict: Verdict, memory: Memory | None, moment: Moment
+) -> Step[Memory]:
     """Say it, as an event not at each look."""
     known = remembered(node, memory, moment)
-    said, told = telling.once(say(verdict), known.told, moment)
+    said, told = telling.once(view, say(verdict), known.told, moment)
     spoken = msgspec.structs.replace(known, told=told)
     return Step(effects=said, memory=spoken, verdicts=(verdict,))
 
@@ -233,11 +235,13 @@ def _detaching(view: View, phase: Detaching, moment: Moment) -> Step[Memory]:
             f"{view.settings.cadence.detach_limit_s:g} s after its pods (cadence.detachLimit)"
         ),
         evidence={"volumes": len(volumes), "left_s": round(phase.until - moment.mono)},
+        event="AwaitingVolumeDetachment",
     )
-    waiting: Step[Memory] = Step(
-        memory=msgspec.structs.replace(phase.progress.memory, detaching_at=since),
-        verdicts=(verdict,),
-        wake_at=earliest(moment.after(view.settings.cadence.drain_poll_s), phase.until),
+    known = msgspec.structs.replace(phase.progress.memory, detaching_at=since)
+    poll_at = moment.after(view.settings.cadence.drain_poll_s)
+    waiting = join(
+        _saying(view, node, verdict, known, moment),
+        Step(wake_at=earliest(poll_at, phase.until)),
     )
     return _awaiting(view, node, join(phase.progress.step, waiting), moment)
 
@@ -248,7 +252,7 @@ def _end(view: View, node: Node, progress: drain.Progress, moment: Moment) -> St
     due = whereabouts.told_again_at(view, node.provider_id)
     if due is not None and moment.mono < due:
         refused = whereabouts.refused(view, ref_of(node), Method.TERMINATION, node.provider_id)
-        said = _saying(node, refused, progress.memory, moment)
+        said = _saying(view, node, refused, progress.memory, moment)
         return join(join(machines, said), Step(wake_at=due))
     machine = view.machine_of(node)
     terminate = Terminate(
@@ -294,4 +298,6 @@ def _not_ours(view: View, node: Node) -> Verdict:
         reason=Reason.NOT_OURS if is_known else Reason.MACHINE_UNKNOWN,
         message=why_not_ours(view, node),
         evidence={"provider_id": node.provider_id},
+        event="NotOurs" if is_known else "MachineUnknown",
+        is_warning=not is_known,
     )

@@ -58,7 +58,8 @@ def told_again_at(view: View, provider_id: str) -> float | None:
 def refused(view: View, subject: Ref, method: Method, provider_id: str) -> Verdict:
     """Say that the cloud did not accept the order, or that its answer was lost.
 
-    A machine that nobody can end costs money, so a person hears of it.
+    A machine that nobody can end costs money, so a person hears of it; what passes by itself is no
+    warning.
     """
     answer = view.answer(Asked.TERMINATION, provider_id)
     assert answer is not None
@@ -73,7 +74,7 @@ def refused(view: View, subject: Ref, method: Method, provider_id: str) -> Verdi
             f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
         ),
         evidence={"provider_id": provider_id},
-        event="TerminationRefused" if is_definite else "",
+        event="TerminationRefused",
         is_warning=is_definite,
     )
 

@@ -141,7 +141,8 @@ class Interpreter:
         if not may_act():
             return Outcome(effect, Problem(ProblemKind.FAILED, "not leading"))
         try:
-            self._recorder.publish(effect, self._clock.now().wall)
+            repeat_s = self._store.settings.cadence.event_dedupe_s
+            self._recorder.publish(effect, self._clock.now().wall, repeat_s)
         except Exception:  # noqa: BLE001 - ours, as below
             return Outcome(effect, _BUG, traceback.format_exc())
         return Outcome(effect)

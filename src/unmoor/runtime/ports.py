@@ -249,8 +249,11 @@ class Executor(Protocol):
 class Recorder(Protocol):
     """Publishes Kubernetes events: aggregated, rate limited, never blocking, never raising."""
 
-    def publish(self, event: Publish, now: datetime) -> None:
-        """Take an event; it is sent some time later or dropped and counted."""
+    def publish(self, event: Publish, now: datetime, repeat_after_s: float) -> None:
+        """Take an event; it is sent some time later or dropped and counted.
+
+        The same event is dropped when it was taken less than ``repeat_after_s`` ago.
+        """
         ...
 
 

@@ -25,6 +25,7 @@ import structlog
 
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import JSON, Ref
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import EVENTS, KINDS
 from unmoor.model.moment import rfc3339
 from unmoor.runtime.bucket import TokenBucket
@@ -122,13 +123,15 @@ class EventRecorder:
         """Events that wait to be sent."""
         return len(self._queue)
 
-    def publish(self, event: Publish, now: datetime) -> None:
+    def publish(
+        self, event: Publish, now: datetime, repeat_after_s: float = Cadence().event_dedupe_s
+    ) -> None:
         """Take an event, unless the same was said less than ``repeat_after_s`` ago."""
         words = self._known(event, now)
         if words.last_taken is not None:
             elapsed_s = (now - words.last_taken).total_seconds()
             # A wall clock that went back says nothing about how long ago that was.
-            if 0 <= elapsed_s < event.repeat_after_s:
+            if 0 <= elapsed_s < repeat_after_s:
                 self.repeated += 1
                 return
         if len(self._queue) >= self._limits.queue_max:
@@ -157,7 +160,7 @@ class EventRecorder:
     # -------------------------------------------------------------------------------- memory
 
     def _known(self, event: Publish, now: datetime) -> _Words:
-        # Neither the reason for an effect nor its patience makes it another event.
+        # The reason for an effect does not make it another event.
         key = Publish(
             regarding=event.regarding,
             reason=event.reason,

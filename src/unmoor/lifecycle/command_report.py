@@ -1,0 +1,78 @@
+"""What does a command say: what it waits for, whom it takes, and how it ended otherwise than meant?
+
+What it waits for is told on the Disruption itself, in words that stay the same while it waits.
+
+Must not: decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmoor.lifecycle.effects import Publish
+from unmoor.model.base import Ref
+from unmoor.model.disruption import DisruptedNode, Disruption
+from unmoor.model.kinds import ref_of
+from unmoor.model.node import Node
+from unmoor.policy import methods
+from unmoor.policy.settling import Unsettled
+from unmoor.policy.verdict import Reason, Verdict
+
+
+def running(command: Disruption, message: str) -> Verdict:
+    """Say where a command is."""
+    return _about(command, Reason.COMMAND_RUNNING, message, "DeprovisioningWaiting")
+
+
+def settling(command: Disruption, owners: Sequence[Unsettled]) -> Verdict:
+    """Say whose pods are waited for."""
+    message = f"waits for moved pods: {owners[0]}"
+    return _about(command, Reason.PODS_SETTLING, message, "DeprovisioningWaiting")
+
+
+def unsettled(command: Disruption, message: str) -> Verdict:
+    """Say whose pods are not waited for any longer."""
+    event = "DeprovisioningUnsettled"
+    return _about(command, Reason.SETTLING_GIVEN_UP, message, event, is_warning=True)
+
+
+def cancelled(command: Disruption, nodes: tuple[Node, ...]) -> Verdict:
+    """Say that a person ended it, on the node by which they did."""
+    return Verdict(
+        subject=ref_of(nodes[0]),
+        method=methods.method_of(command),
+        reason=Reason.CANCELLED_BY_UNCORDON,
+        message=f"{command.name} is cancelled: {uncordoned(nodes)}",
+        evidence={"disruption": command.name},
+        event="DeprovisioningCancelled",
+    )
+
+
+def uncordoned(nodes: tuple[Node, ...]) -> str:
+    """What a person did."""
+    return f"a person uncordoned {', '.join(node.name for node in nodes)}"
+
+
+def going(node: Node, identity: DisruptedNode, command: Disruption) -> list[Publish]:
+    """Say on a node, and on its machine, that it goes now, and why."""
+    message = f"deprovisioning by {command.spec.method}: {command.spec.reason} ({command.name})"
+    about = [ref_of(node)]
+    if identity.machine:
+        about.append(Ref("Machine", identity.machine, uid=identity.machine_uid))
+    return [
+        Publish(regarding=ref, reason="DeprovisioningTerminating", message=message) for ref in about
+    ]
+
+
+def _about(
+    command: Disruption, reason: Reason, message: str, event: str, *, is_warning: bool = False
+) -> Verdict:
+    return Verdict(
+        subject=ref_of(command),
+        method=methods.method_of(command),
+        reason=reason,
+        message=f"{command.name}: {message}",
+        evidence={"phase": command.phase, "nodes": len(command.nodes)},
+        event=event,
+        is_warning=is_warning,
+    )
