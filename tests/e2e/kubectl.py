@@ -1,79 +1,72 @@
-"""The real kubectl before two clusters: the embedded one behind its HTTP face, and a real one.
+"""The real kubectl, run line by line, and what of its answers two clusters must have in common.
 
 A script says what to run; what was answered is kept without what may differ: names that were drawn,
-times, ages, versions, addresses. On both clusters hollow kubelets run the pods.
+times, ages, versions, addresses, and what the embedded cluster says that it does not have.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import difflib
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager as Opened
+import shlex
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
-from tests import controlplane
-from tests.controlplane import ControlPlane
-from unmoor.cloud.catalogue import ec2_types
-from unmoor.kube import config
-from unmoor.kube.client import KubeApi
-from unmoor.runtime.clock import SystemClock
-from unmoor.sim.actors.actor import Stage
-from unmoor.sim.actors.cast import controllers
-from unmoor.sim.actors.garbage import GarbageCollector
-from unmoor.sim.actors.kubelet import HollowKubelets, KubeletDelays
-from unmoor.sim.apiserver import FAITHFUL, Server
-from unmoor.sim.direct import DirectApi
-from unmoor.sim.http import HttpFace
-
 PATIENCE_S = 30.0
-LOOK_AGAIN_S = 0.2
-CLOSING_S = 0.1
-QUICK = KubeletDelays(
-    boot_s=(0.1, 0.1), ready_s=(0.1, 0.1), start_s=(0.05, 0.1), stop_s=(0.05, 0.1)
-)
+LOOK_AGAIN_S = 0.1
+EDITOR = "sed -i s/before/after/"
 _DRAWN = "[bcdfghjklmnpqrstvwxz2456789]"
+_SET = rf"(?:[0-9a-f]{{10}}|{_DRAWN}{{7,10}})"
 _MAY_DIFFER: tuple[tuple[str, str], ...] = (
+    # There are no service accounts.
+    (r"^ *serviceAccount(Name)?: default\n", ""),
+    (r"^Service Account: .*\n", ""),
+    # Nobody tells kubelets how long to remember secrets.
+    (r"^ *node\.alpha\.kubernetes\.io/ttl: .*\n", ""),
+    # A client says this when it ends a watch that it has just begun.
+    (r"^I\d{4} .*very short watch.*\n", ""),
+    (r"^W\d{4} \S+ +\d+ ", "LOGGED "),
     (r'Invalid value: "\{\\".*\}": ', "Invalid value: OBJECT: "),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID"),
-    (r"^W\d{4} \S+ +\d+ ", "LOGGED "),
-    # Admission of service accounts, and a hint to old kubelets: ours has neither.
-    (r"^Service Account: .*\n", ""),
-    ("node.alpha.kubernetes.io/ttl: 0", "<none>"),
-    (r"/tmp/(LIVE|MERGED)-\d+/", r"\1/"),
-    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000", "TIME"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000", "TIME"),
     (r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000", "TIME"),
     (r"\b10\.\d+\.\d+\.\d+\b", "ADDRESS"),
     (r"\b127\.0\.0\.1:\d+\b", "SERVER"),
-    (rf"\b([a-z]+)-(?:[0-9a-f]{{10}}|{_DRAWN}{{7,10}})-(?:\d+|{_DRAWN}{{5}})\b", r"\1-SET-POD"),
-    (rf"\b([a-z]+)-(?:[0-9a-f]{{10}}|{_DRAWN}{{7,10}})\b", r"\1-SET"),
-    (rf"\bagent-(?:node-\w+|{_DRAWN}{{5}})\b", "agent-POD"),
+    (r"--port=\d+", "--port=PORT"),
+    (r"/tmp/(LIVE|MERGED)-\d+", r"/tmp/\1"),
+    (r"kubectl-edit-\d+", "kubectl-edit"),
+    (rf"\b([a-z]+)-{_SET}-(?:\d+|{_DRAWN}{{5}})\b", r"\1-SET-POD"),
+    (rf"\b([a-z]+)-{_SET}\b", r"\1-SET"),
+    (rf"\bagent-(?:[a-z]+-\w+|{_DRAWN}{{5}})\b", "agent-POD"),
+    (rf"\b(sum|orphan|made)-(?:\d|{_DRAWN}{{5}})\b", r"\1-POD"),
+    (rf"pod-template-hash([=:] ?){_SET}", r"pod-template-hash\1SET"),
     (r"Resource Version:\s+\d+", "Resource Version: VERSION"),
-    (rf"pod-template-hash=(?:[0-9a-f]{{10}}|{_DRAWN}{{7,10}})", "pod-template-hash=SET"),
     (r'("?resourceVersion"?: ")\d+"', r'\1VERSION"'),
     (r"(?<![\w.:-])(\d+[smhd]){1,2}(?![\w.:-])", "AGE"),
-    (r"[ \t]{2,}", "  "),
+    (r"(?<=\S)[ \t]{2,}", "  "),
+    (r"^[ \t]{9,}", " " * 9),  # Columns are as wide as what stands in them.
     (r"[ \t]+$", ""),
 )
 
 
-_FIELD = re.compile(r"^(GROUP|KIND|VERSION|FIELD):|^ {2,}\w+\t<")
-"""The lines of ``kubectl explain`` that say what there is."""
-
-
 class Said(NamedTuple):
-    """What one command answered."""
+    """What one command answered. ``is_part``: the real cluster may have more lines."""
 
     command: str
     code: int
     out: str
     err: str
+    is_part: bool = False
+
+    @property
+    def verb(self) -> str:
+        """The first word."""
+        return self.command.split()[0]
 
 
 class Kubectl:
@@ -81,31 +74,56 @@ class Kubectl:
 
     def __init__(self, binary: Path, kubeconfig: Path, namespace: str) -> None:
         self._binary, self._namespace = binary, namespace
+        self._directory = kubeconfig.parent
         self._environ = {
             "KUBECONFIG": str(kubeconfig),
-            "HOME": str(kubeconfig.parent),
+            "HOME": str(self._directory),
             "PATH": os.defpath,
+            "KUBE_EDITOR": EDITOR,
         }
         self.said: list[Said] = []
 
-    async def __call__(self, *args: str, given: str = "", shuffled: bool = False) -> Said:
-        """``given``: standard input. ``shuffled``: lines may come in any order."""
-        found = await self.quietly(*args, given=given)
-        out, err = plain(found.out), plain(found.err)
-        if shuffled:
-            out, err = _in_order(out), _in_order(err)
-        self.said.append(Said(found.command, found.code, out, err))
-        return found
+    def write(self, name: str, content: str) -> None:
+        """A file where the commands run."""
+        (self._directory / name).write_text(content)
 
-    async def quietly(self, *args: str, given: str = "") -> Said:
+    async def __call__(
+        self,
+        lines: str,
+        *,
+        given: str = "",
+        shuffled: bool = False,
+        is_part: bool = False,
+        only: str = "",
+        but: str = "",
+    ) -> None:
+        """Run each line and keep what it said. ``given``: standard input.
+
+        ``shuffled``: the same lines in any order, however often, and so what each of them lists.
+        ``only`` and ``but``: which lines are kept, and which are not.
+        """
+        for line in lines.strip().splitlines():
+            found = await self.quietly(line.strip(), given=given)
+            out, err = plain(found.out), plain(found.err)
+            if shuffled:
+                out, err = _in_order(out), _in_order(err)
+            kept = [
+                one
+                for one in out.splitlines()
+                if re.search(only, one) and not (but and re.search(but, one))
+            ]
+            out = "\n".join(kept)
+            self.said.append(Said(found.command, found.code, out, err, is_part))
+
+    async def quietly(self, line: str, *, given: str = "", editor: str = EDITOR) -> Said:
         """Run without keeping anything."""
-        command = [str(self._binary), f"--namespace={self._namespace}", *args]
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *self._command(line),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={**self._environ, "KUBE_EDITOR": "sed -i s/before/after/"},
+            cwd=self._directory,
+            env={**self._environ, "KUBE_EDITOR": editor},
         )
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -114,43 +132,62 @@ class Kubectl:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        return Said(" ".join(args), process.returncode or 0, out.decode(), err.decode())
+        return Said(line, process.returncode or 0, out.decode(), err.decode())
 
-    async def shows(self, *args: str, drop: tuple[str, ...] = ()) -> None:
+    async def during(self, line: str, sign: str, then: str) -> None:
+        """Run a command that waits; once it has asked for this, run another; keep the first."""
+        process = await asyncio.create_subprocess_exec(
+            *self._command(f"{line} -v=6"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self._directory,
+            env=self._environ,
+        )
+        assert process.stderr is not None
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while sign not in (read := (await process.stderr.readline()).decode()):
+                    assert read, f"{line} never asked for {sign}"
+                await self.quietly(then)
+                out, _ = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        self.said.append(Said(line, process.returncode or 0, plain(out.decode()), ""))
+
+    async def edited(self, line: str, editor: str) -> None:
+        """Run ``edit`` with another editor and keep what it said."""
+        found = await self.quietly(line, editor=editor)
+        self.said.append(Said(line, found.code, plain(found.out), plain(found.err)))
+
+    async def shows(self, line: str, *drop: str) -> None:
         """Run a command that prints JSON; keep it without what may differ or is dropped."""
-        found = await self.quietly(*args)
+        found = await self.quietly(line)
         assert found.code == 0, found
         shown = _without(json.loads(found.out), drop)
-        text = plain(json.dumps(shown, indent=1, sort_keys=True))
-        self.said.append(Said(found.command, found.code, text, plain(found.err)))
+        out = plain(json.dumps(shown, indent=1, sort_keys=True))
+        self.said.append(Said(line, found.code, out, plain(found.err)))
 
-    async def explains(self, *args: str) -> None:
-        """Run explain; keep fields and types, and no description."""
-        found = await self.quietly("explain", *args)
-        fields = [line.split() for line in found.out.splitlines() if _FIELD.match(line)]
-        text = "\n".join(" ".join(one) for one in fields)
-        assert found.code == 0, found
-        assert fields, found
-        self.said.append(Said(found.command, 0, text, plain(found.err)))
-
-    async def until(self, wanted: str, *args: str) -> None:
+    async def until(self, wanted: str, line: str) -> None:
         """Repeat a command, without keeping it, until it prints this."""
-        found = Said("", 0, "", "")
+        found = await self.quietly(line)
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while wanted not in found.out:
                     await asyncio.sleep(LOOK_AGAIN_S)
-                    found = await self.quietly(*args)
+                    found = await self.quietly(line)
         except TimeoutError:
             raise AssertionError(f"never said {wanted!r}: {found}") from None
 
-    async def follow(self, *args: str, lines: int, then: Callable[[], Awaitable[Any]]) -> None:
-        """Run a command that goes on; after its first line ``then`` happens; keep some lines."""
+    async def follow(
+        self, line: str, *, lines: int, then: Callable[[], Awaitable[Any]], after: int = 2
+    ) -> None:
+        """Run a command that goes on; ``after`` some lines ``then`` happens; keep some lines."""
         process = await asyncio.create_subprocess_exec(
-            str(self._binary),
-            f"--namespace={self._namespace}",
-            *args,
+            *self._command(line),
             stdout=asyncio.subprocess.PIPE,
+            cwd=self._directory,
             env=self._environ,
         )
         assert process.stdout is not None
@@ -158,15 +195,19 @@ class Kubectl:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while len(heard) < lines:
-                    line = (await process.stdout.readline()).decode()
-                    assert line, heard
-                    heard.append(plain(line))
-                    if len(heard) == 2:
+                    read = (await process.stdout.readline()).decode()
+                    assert read, heard
+                    heard.append(plain(read))
+                    if len(heard) == after:
                         await then()
         finally:
-            process.kill()
-            await process.wait()
-        self.said.append(Said(" ".join(args), 0, "\n".join(heard), ""))
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        self.said.append(Said(plain(line), 0, "\n".join(heard), ""))
+
+    def _command(self, line: str) -> list[str]:
+        return [str(self._binary), f"--namespace={self._namespace}", *shlex.split(line)]
 
 
 def plain(text: str) -> str:
@@ -176,9 +217,28 @@ def plain(text: str) -> str:
     return text.strip()
 
 
+def differences(ours: list[Said], theirs: list[Said]) -> str:
+    """Every command that was answered differently, and how; "" when none was."""
+    found = []
+    for mine, real in zip(ours, theirs, strict=True):
+        if mine.is_part:
+            known = set(mine.out.splitlines())
+            kept = "\n".join(one for one in real.out.splitlines() if one in known)
+            real = real._replace(out=kept)  # noqa: PLW2901
+        if mine != real:
+            told = difflib.unified_diff(_told(mine), _told(real), "embedded", "real", lineterm="")
+            found += [f"kubectl {mine.command}", *told, ""]
+    return "\n".join(found)
+
+
+def _told(said: Said) -> list[str]:
+    return [f"exit {said.code}", *said.out.splitlines(), *said.err.splitlines()]
+
+
 def _in_order(text: str) -> str:
-    lines = [line.removeprefix("Warning: ").split("; ") for line in text.splitlines()]
-    return "\n".join(sorted("; ".join(sorted(parts)) for parts in lines))
+    """Without an order of lines, nor of what they list: kubectl goes through maps."""
+    lines = [re.split("; |, |[][]", one.removeprefix("Warning: ")) for one in text.splitlines()]
+    return "\n".join(sorted({"; ".join(sorted(parts)) for parts in lines}))
 
 
 def _without(value: Any, names: tuple[str, ...]) -> Any:
@@ -187,73 +247,3 @@ def _without(value: Any, names: tuple[str, ...]) -> Any:
     if isinstance(value, dict):
         return {key: _without(one, names) for key, one in value.items() if key not in names}
     return value
-
-
-# ------------------------------------------------------------------------------------- the clusters
-
-
-def _kubelets(stage: Stage) -> HollowKubelets:
-    return HollowKubelets(stage, {shape.name: shape for shape in ec2_types()}, QUICK)
-
-
-@contextlib.asynccontextmanager
-async def _played(*tasks: Any) -> AsyncIterator[None]:
-    playing = [asyncio.ensure_future(one) for one in tasks]
-    try:
-        yield
-    finally:
-        for one in playing:
-            one.cancel()
-        await asyncio.gather(*playing, return_exceptions=True)
-
-
-@contextlib.asynccontextmanager
-async def embedded(directory: Path, namespace: str) -> AsyncIterator[Kubectl]:
-    """Our cluster, with a cast that does what a real one's controllers do."""
-    clock = SystemClock()
-    server = Server(lambda: clock.now().wall, seed=1, manners=FAITHFUL)
-    api = DirectApi(server)
-    stage = Stage(api, clock, Random(0))
-    async with HttpFace(server) as face:
-        kubeconfig = directory / "embedded" / "kubeconfig"
-        kubeconfig.parent.mkdir()
-        kubeconfig.write_text(json.dumps(face.kubeconfig()))
-        kubectl = Kubectl(controlplane.binaries_or_skip() / "kubectl", kubeconfig, namespace)
-        cast = [_kubelets(stage), *controllers(stage, server.resources)]
-        async with _played(stage.run(cast), GarbageCollector(api, clock).run()):
-            made = await kubectl.quietly("create", "namespace", namespace)
-            assert made.code == 0, made
-            yield kubectl
-
-
-@contextlib.asynccontextmanager
-async def real(plane: ControlPlane, directory: Path, namespace: str) -> AsyncIterator[Kubectl]:
-    """A real cluster, with hollow kubelets only."""
-    clock = SystemClock()
-    kubeconfig = directory / "real" / "kubeconfig"
-    kubeconfig.parent.mkdir()
-    kubeconfig.write_text(plane.kubeconfig.read_text())
-    kubectl = Kubectl(plane.binaries / "kubectl", kubeconfig, namespace)
-    access = config.load(path=str(plane.kubeconfig))
-    async with KubeApi(access, clock=clock, random=Random(0)) as api:
-        stage = Stage(api, clock, Random(0), at_once=16)
-        async with _played(stage.run([_kubelets(stage)])):
-            made = await kubectl.quietly("create", "namespace", namespace)
-            assert made.code == 0, made
-            await kubectl.until("default", "get", "serviceaccounts")
-            try:
-                yield kubectl
-            finally:  # The next script finds none of this.
-                await kubectl.quietly("delete", "namespace", namespace, "--wait=false")
-                await kubectl.quietly("delete", "nodes,machines,disruptions", "--all")
-    # A cancelled watch closes its TLS connection in the background; the loop must outlive that.
-    await clock.sleep(CLOSING_S)
-
-
-async def told(
-    cluster: Opened[Kubectl], script: Callable[[Kubectl], Awaitable[None]]
-) -> list[Said]:
-    """What kubectl says on a cluster when it runs a script."""
-    async with cluster as kubectl:
-        await script(kubectl)
-        return kubectl.said
