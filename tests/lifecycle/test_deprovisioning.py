@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from tests.lifecycle.driver import World
 from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, TERMINATION
 from unmoor.lifecycle.effects import Create, Delete, Patch
 from unmoor.model import names
-from unmoor.model.disruption import Disruption, DisruptionPhase
+from unmoor.model.disruption import UNCORDONED, Disruption, DisruptionPhase
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, Machine
 from unmoor.model.settings import Settings
@@ -336,3 +336,17 @@ def test_a_mark_whose_object_the_server_knows_is_kept() -> None:
     world.run(DEPROVISIONING, for_s=20)
 
     assert world.view.node("a").disruption == "emptiness-new"  # type: ignore[union-attr]
+
+
+def test_a_time_that_utc_has_no_year_for_holds_its_node_and_no_other() -> None:
+    end_of_time = datetime(9999, 12, 31, 22, tzinfo=timezone(timedelta(hours=-14)))
+    odd = disruption(
+        nodes=("a",),
+        phase=DisruptionPhase.CANCELLED,
+        finished_at=end_of_time,
+        left_out={"a": UNCORDONED},
+    )
+    world = empties("ab", odd)
+    world.run(*EVERYTHING, for_s=60)
+
+    assert world.names("Node") == ["a"]

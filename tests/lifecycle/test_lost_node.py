@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
+
 import pytest
 
 from tests import builders
@@ -208,3 +210,16 @@ def test_t128_one_that_never_had_a_node_is_given_up_after_a_quarter_of_an_hour(
     world.run(*ROWS, for_s=minutes * MINUTE, tick_s=TICK_S)
 
     assert world.names("Machine") == (["m-a"] if minutes < 15 else [])
+
+
+def test_one_that_was_lost_at_the_end_of_time_is_told_of_and_kept() -> None:
+    end_of_time = datetime(9999, 12, 31, 22, tzinfo=timezone(timedelta(hours=-14)))
+    losing = (
+        builders.condition("MachineLaunched"),
+        builders.condition(MACHINE_REGISTERED, "False", since=end_of_time),
+    )
+    world = World(machine(conditions=losing), instances=[instance()])
+    world.run(*ROWS, for_s=90 * MINUTE, tick_s=TICK_S)
+
+    assert world.names("Machine") == ["m-a"]
+    assert "until 9999-12-31T23:59:59Z" in world.events("NodeLost")[0].message

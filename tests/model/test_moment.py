@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from unmoor.model.moment import FIRST, LAST, Moment, earliest, later, rfc3339, rfc3339_micro
+from unmoor.model.moment import FIRST, LAST, Moment, earliest, later, rfc3339, rfc3339_micro, utc
 
 WALL = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
 NOW = Moment(WALL, 1000.0)
@@ -51,3 +51,27 @@ def test_no_delay_and_no_year_is_too_large(delay_s: float) -> None:
     assert later(WALL, -delay_s) == FIRST
     assert later(LAST, 2) == LAST
     assert later(FIRST, -2) == FIRST
+
+
+EAST, WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-14))
+
+
+@pytest.mark.parametrize(
+    ("wall", "there"),
+    [
+        (datetime(9999, 12, 31, 22, tzinfo=WEST), LAST),
+        (datetime(1, 1, 1, 2, tzinfo=EAST), FIRST),
+        (datetime(2024, 5, 1, 2, tzinfo=EAST), datetime(2024, 4, 30, 12, tzinfo=UTC)),
+    ],
+)
+def test_a_time_that_utc_has_no_year_for_is_the_last_or_the_first(
+    wall: datetime, there: datetime
+) -> None:
+    """A custom resource keeps the offset that somebody has written."""
+    assert utc(wall) == there
+    assert rfc3339(wall) == rfc3339(there)
+
+
+def test_a_year_has_four_digits() -> None:
+    assert rfc3339(FIRST) == "0001-01-01T00:00:00Z"
+    assert rfc3339_micro(LAST) == "9999-12-31T23:59:59.999999Z"

@@ -206,3 +206,8 @@ def test_budgets_are_named_with_their_numbers() -> None:
 
     assert "shop/web: 0 disruptions allowed (3 of 3 pods healthy, 3 needed)" in one
     assert "(shop/one, shop/two)" in two
+
+
+def test_what_is_said_of_a_deadline_is_said_in_utc() -> None:
+    annotated = node(annotations={names.DRAIN_DEADLINE: "2024-05-01T14:02:00+02:00"})
+    assert f"{drain.deadline_of(annotated, None).at:%H:%M}" == "12:02"

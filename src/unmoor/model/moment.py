@@ -55,14 +55,26 @@ def later(wall: datetime, delay_s: float) -> datetime:
         return LAST if delay_s > 0 else FIRST
 
 
+def utc(wall: datetime) -> datetime:
+    """The same time in UTC, or the last (or first) that can be written there."""
+    try:
+        return wall.astimezone(UTC)
+    except OverflowError:
+        return LAST if wall.year > FIRST.year else FIRST
+
+
 def rfc3339(wall: datetime) -> str:
     """Format an aware time as the API does for metav1.Time: UTC, whole seconds, ``Z``."""
-    return wall.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _formatted(wall, "seconds")
 
 
 def rfc3339_micro(wall: datetime) -> str:
     """Format an aware time as the API does for metav1.MicroTime (Lease, events.k8s.io)."""
-    return wall.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _formatted(wall, "microseconds")
+
+
+def _formatted(wall: datetime, timespec: str) -> str:
+    return utc(wall).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
 
 
 def earliest(*times: float | None) -> float | None:

@@ -18,7 +18,7 @@ import msgspec
 
 from unmoor.model import duration, names
 from unmoor.model.disruption_budget import PodDisruptionBudget
-from unmoor.model.moment import FIRST, Moment, later
+from unmoor.model.moment import FIRST, Moment, later, utc
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.selector import SelectorError, matches
@@ -82,7 +82,7 @@ def _read(text: str, since: datetime | None) -> tuple[datetime | None, str]:
     except ValueError:
         at = None
     if at is not None and at.tzinfo is not None:
-        return at, ""
+        return utc(at), ""
     try:
         after_s = duration.parse(text)
     except duration.DurationError:
