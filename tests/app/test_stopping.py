@@ -18,6 +18,7 @@ from unmoor.app import stopping
 
 async def work():
     try:
+        {begin}
         print("works", flush=True)
         await asyncio.Event().wait()
     finally:
@@ -37,13 +38,19 @@ LATER = "select.select([], [], [], stopping.SAME_S); signal.raise_signal(signal.
 
 
 async def told(
-    clean_up: str, number: signal.Signals, *, tail: str = ""
+    clean_up: str,
+    number: signal.Signals,
+    *,
+    begin: str = "pass",
+    tail: str = "",
+    under: tuple[str, ...] = (),
 ) -> tuple[int, list[str], float]:
     """Exit code, what was printed, and seconds from the signal to the end."""
     process = await asyncio.create_subprocess_exec(
+        *under,
         sys.executable,
         "-c",
-        WORK.format(clean_up=clean_up, tail=tail),
+        WORK.format(begin=begin, clean_up=clean_up, tail=tail),
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
@@ -63,6 +70,14 @@ async def told(
 @pytest.mark.parametrize("number", stopping.SIGNALS)
 async def test_a_clean_up_is_waited_for(number: signal.Signals) -> None:
     code, said, _ = await told("await asyncio.sleep(0)", number)
+
+    assert (code, said) == (0, ["works", "cleans up", "None", ""])
+
+
+async def test_under_nohup_a_closed_terminal_is_survived() -> None:
+    begin = f"{AGAIN.format(name='SIGHUP')}; [await asyncio.sleep(0) for _ in range(20)]"
+
+    code, said, _ = await told("pass", signal.SIGTERM, begin=begin, under=("nohup",))
 
     assert (code, said) == (0, ["works", "cleans up", "None", ""])
 

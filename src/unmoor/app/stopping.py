@@ -21,7 +21,8 @@ STOP_S = 1.5
 """A clean stop takes at most this long; then the process ends as it is. Under 2 s in all."""
 SAME_S = 1.0
 """A signal that comes this soon after the first is the same one."""
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Told to stop; the last one comes when the terminal is closed."""
 
 
 def _nothing() -> None:
@@ -34,14 +35,14 @@ async def until_stopped(
     on_stop: Callable[[], None] = _nothing,
     at_last: Callable[[], None] = _nothing,
 ) -> T | None:
-    """Run ``work``; SIGTERM or SIGINT cancels it, and None is returned once it has cleaned up.
+    """Run ``work``; a signal cancels it, and None is returned once it has cleaned up.
 
     A signal ``SAME_S`` after the first ends the process at once, and so does a clean-up that takes
     too long: then ``at_last`` puts away what must not stay, and nothing else is done. ``on_stop``
     and ``at_last`` are called wherever the program is, so they must be short and wait for nothing.
     """
     stop = _Stop(asyncio.get_running_loop(), on_stop, at_last)
-    before = {number: signal.signal(number, stop.take) for number in SIGNALS}
+    before = {number: signal.signal(number, stop.take) for number in _heeded()}
     task = asyncio.create_task(work)
     waiting = asyncio.create_task(stop.told.wait())
     try:
@@ -60,6 +61,12 @@ async def until_stopped(
         if not stop.is_told:  # else the second half of the signal may still be on its way
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _heeded() -> tuple[signal.Signals, ...]:
+    """Under ``nohup`` a closed terminal is to be survived."""
+    is_ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return tuple(n for n in SIGNALS if not (n == signal.SIGHUP and is_ignored))
 
 
 class _Stop:
