@@ -28,7 +28,7 @@ from unmoor.lifecycle.effects import Effect
 from unmoor.model import crd_rules, crds
 from unmoor.model.base import JSON
 from unmoor.model.kinds import KINDS
-from unmoor.model.settings import SETTINGS, Setting
+from unmoor.model.settings import AT_START, NOT_YET, SETTINGS, Setting
 from unmoor.runtime.controller import WATCHED
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,18 +87,37 @@ GROUPS = (
 
 
 def settings_lines() -> Iterator[str]:
-    """Keys of the ConfigMap `karpenter-global-settings`. They are read live: a change needs no
-    restart. A bad value leaves the last good one in force and is reported. A key that is
-    removed returns to its default. Durations are written as in `1h30m` or `300ms`.
+    """Keys of the ConfigMap `karpenter-global-settings`. A bad value leaves the last good one in
+    force and is reported. A key that is removed returns to its default. Durations are written
+    as in `1h30m` or `300ms`.
+
+    The last column says when a value is looked at. *Live*: all the time, a change needs no
+    restart. *At start*: when the process starts. *Not yet*: it is checked, and nothing in this
+    version asks for it.
     """
     for prefix, title in GROUPS:
         yield ""
         yield f"## {title}"
         rows = [setting for setting in SETTINGS if group_of(setting.key) == prefix]
         yield from table(
-            ("key", "default", "unit", "what it is"),
-            ((code(s.key), code(s.default_text()), unit_of(s), plain(s.description)) for s in rows),
+            ("key", "default", "unit", "what it is", "looked at"),
+            (
+                (
+                    code(s.key),
+                    code(s.default_text()),
+                    unit_of(s),
+                    plain(s.description),
+                    looked_at(s.key),
+                )
+                for s in rows
+            ),
         )
+
+
+def looked_at(key: str) -> str:
+    if key in NOT_YET:
+        return "not yet"
+    return "at start" if key in AT_START else "live"
 
 
 def group_of(key: str) -> str:

@@ -1,8 +1,9 @@
 """What a person may set for the whole cluster: the ``karpenter-global-settings`` ConfigMap.
 
 Keys and defaults are those of spec 1.5, with two groups of ours: ``unmoor.*`` and ``cadence.*``.
-The values are live. A bad value must not stop a running controller, so it leaves the last good
-value of that key in force and is reported; a key that is removed returns to its default.
+The values are live, but for those in ``AT_START``. A bad value must not stop a running controller,
+so it leaves the last good value of that key in force and is reported; a key that is removed returns
+to its default.
 
 Must not: read the ConfigMap, flags or the environment (``app``).
 """
@@ -332,5 +333,53 @@ SETTINGS: tuple[Setting, ...] = (
     ),
 )
 """Every key, in the order of the reference page."""
+
+NOT_YET = frozenset(
+    {
+        "batchMaxDuration",
+        "batchIdleDuration",
+        "featureGates.driftEnabled",
+        "aws.assumeRoleARN",
+        "aws.assumeRoleDuration",
+        "aws.clusterCABundle",
+        "aws.clusterEndpoint",
+        "aws.defaultInstanceProfile",
+        "aws.enablePodENI",
+        "aws.enableENILimitedPodDensity",
+        "aws.isolatedVPC",
+        "aws.vmMemoryOverheadPercent",
+        "aws.interruptionQueueName",
+        "aws.tags",
+        "aws.reservedENIs",
+        "cadence.unsyncedWait",
+        "cadence.consolidationValidation",
+        "cadence.multiConsolidationLimit",
+        "cadence.singleConsolidationLimit",
+        "cadence.consolidationMemory",
+        "cadence.replacementPoll",
+        "cadence.replacementPollMost",
+        "cadence.replacementLimit",
+        "cadence.notFoundGrace",
+        "cadence.nominationLeast",
+        "cadence.batchStartWait",
+        "cadence.pendingPodRetry",
+        "cadence.driftPoll",
+        "cadence.launchMemory",
+        "cadence.nodeTemplateRefresh",
+        "cadence.discoveryMemory",
+        "cadence.instanceTypesMemory",
+        "cadence.stockOutMemory",
+        "cadence.pricingRefresh",
+        "cadence.interruptionWait",
+        "cadence.interruptionVisibility",
+        "cadence.nodeMetrics",
+        "cadence.provisionerMetrics",
+        "cadence.unconsolidatableDedupe",
+        "cadence.failedSchedulingDedupe",
+    }
+)
+"""Keys that are checked, and that nothing asks for yet."""
+AT_START = frozenset({"cadence.leaseDuration", "cadence.leaseRenewLimit", "cadence.leaseRetry"})
+"""Keys that are looked at once, when a process starts (``app.process``)."""
 
 DEFAULTS = Settings()
