@@ -30,11 +30,12 @@ from unmoor.model.base import JSON
 from unmoor.model.kinds import KINDS
 from unmoor.model.settings import AT_START, NOT_YET, SETTINGS, Setting
 from unmoor.runtime.controller import WATCHED
+from unmoor.sim.stored import STORED
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]  # as a script we are not the package that the tests import
 
-from hack import picture, reasons  # noqa: E402
+from hack import kinds, picture, reasons  # noqa: E402
 
 SRC = ROOT / "src/unmoor"
 DIFF_LINES_SHOWN = 12
@@ -199,7 +200,8 @@ def constructors(body: list[ast.stmt]) -> Iterator[tuple[str, ...]]:
 def kinds_lines() -> Iterator[str]:
     """Every kind of object that unmoor or its simulator reads or writes. *Followed* kinds are
     listed and watched by the controller; the others are read when needed, or only by the
-    simulator.
+    simulator. A simulated cluster (`unmoor sim up`, `unmoor demo`) serves them all, and somebody
+    in it reads or writes them.
     """
     watched = {resource.kind for resource in WATCHED}
     yield from table(
@@ -216,6 +218,20 @@ def kinds_lines() -> Iterator[str]:
             for kind, resource in KINDS.items()
         ),
     )
+    yield from ("", "## Only stored", kinds.ONLY_STORED.rstrip())
+    yield from table(
+        ("kind", "API", "plural", "scope"),
+        (
+            (
+                code(kind),
+                code(resource.api_version),
+                code(resource.plural),
+                "namespace" if resource.is_namespaced else "cluster",
+            )
+            for kind, resource in STORED.items()
+        ),
+    )
+    yield from ("", "## Not served", kinds.NOT_SERVED)
 
 
 def rules_lines() -> Iterator[str]:

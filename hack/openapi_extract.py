@@ -14,11 +14,11 @@ from typing import Any
 
 from hack.openapi_fields import GROUP_VERSION_KIND, REF, fetch
 from tests.controlplane import ControlPlane
-from unmoor.model.kinds import KINDS
+from unmoor.sim.stored import SERVED
 
 TARGET = Path(__file__).parent.parent / "src" / "unmoor" / "sim" / "data" / "openapi.json"
 MORE = {
-    "api/v1": ("Binding", "Service", "Status"),
+    "api/v1": ("Binding", "Status"),
     "apis/apiextensions.k8s.io/v1": ("CustomResourceDefinition",),
     "apis/authorization.k8s.io/v1": (
         "SelfSubjectAccessReview",
@@ -28,13 +28,13 @@ MORE = {
     "apis/events.k8s.io/v1": ("Event",),
     "apis/policy/v1": ("Eviction",),
 }
-"""What is served beside the kinds that unmoor reads."""
+"""What is served beside the kinds that a server has tables of."""
 
 
 def wanted() -> dict[str, set[str]]:
     """The kinds to keep, by the path of their group and version."""
     found = {path: set(kinds) for path, kinds in MORE.items()}
-    for resource in (one for one in KINDS.values() if one.is_built_in):
+    for resource in (one for one in SERVED.values() if one.is_built_in):
         prefix = "apis" if resource.group else "api"
         found.setdefault(f"{prefix}/{resource.api_version}", set()).add(resource.kind)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from click.testing import CliRunner, Result
 from unmoor.app import manifests
 from unmoor.app.cli import main
 
-QUICKSTART = Path(__file__).parents[2] / "examples" / "quickstart"
+ROOT = Path(__file__).parents[2]
+QUICKSTART = ROOT / "examples" / "quickstart"
+DEPLOY = ROOT / "deploy"
 
 
 def play(*args: str) -> Result:
@@ -186,6 +189,20 @@ def test_machines_without_pods_come_up_and_nothing_is_drained() -> None:
     assert result.exit_code == 0, result.output
     assert "there are no pods, so there is nothing to drain" in result.stdout
     assert "0 nodes removed\n" in result.stdout
+
+
+def test_a_folder_may_hold_what_nobody_acts_on(tmp_path: Path) -> None:
+    """As a person's folder does: services, accounts, roles."""
+    for file in (*QUICKSTART.iterdir(), DEPLOY / "rbac.yaml"):
+        shutil.copy(file, tmp_path)
+    service = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}]}}"
+    (tmp_path / "service.yaml").write_text(service)
+
+    result = play(str(tmp_path))
+
+    assert result.exit_code == 0, result.output
+    assert "kubectl apply: service/default/a" in result.stdout
+    assert "kubectl apply: clusterrole/unmoor" in result.stdout
 
 
 def test_a_folder_without_machines_is_told_what_it_lacks() -> None:

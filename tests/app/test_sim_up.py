@@ -242,8 +242,9 @@ async def test_what_one_cluster_holds_another_can_begin_with(tmp_path: Path) -> 
         ]
         places = {one["metadata"]["uid"]: one["spec"]["nodeName"] for one in await first.all(PODS)}
         await first.stop()
-    foreign: JSON = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
-    dump = "\n---\n".join(json.dumps(one) for one in (*lists, foreign))
+    stored: JSON = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+    foreign: JSON = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "web"}}
+    dump = "\n---\n".join(json.dumps(one) for one in (*lists, stored, foreign))
 
     async with simulated.up(tmp_path / "b", FAST, "--load=-", stdin=dump.encode()) as cluster:
         found = {one["metadata"]["uid"]: one["spec"]["nodeName"] for one in await cluster.all(PODS)}
@@ -254,7 +255,7 @@ async def test_what_one_cluster_holds_another_can_begin_with(tmp_path: Path) -> 
         await until_gone(cluster, node)
         await cluster.stop()
 
-    assert "left out, as the cluster does not serve them: 1 Service" in cluster.errors
+    assert "left out, as the cluster does not serve them: 1 Endpoints" in cluster.errors
 
 
 async def test_faults_befall_it_and_are_counted(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from unmoor.model.kinds import INSTANCES, KINDS
 from unmoor.runtime.ports import Api, ApiError, CloudError, PortError, Unreachable
 from unmoor.sim import virtual
 from unmoor.sim.apiserver import Server, status
-from unmoor.sim.apiserver.rules import DEFAULT_KINDS
 from unmoor.sim.direct import DirectApi
 
 ASKED = LaunchRequest(
@@ -145,7 +144,7 @@ async def test_what_cannot_be_looked_up_may_have_been_launched(code: int) -> Non
 @in_virtual_time
 async def test_where_the_kind_is_not_served_an_instance_is_not_said_to_be_gone() -> None:
     clock = virtual.VirtualClock()
-    served = [one for one in DEFAULT_KINDS if one is not INSTANCES]
+    served = [one for one in KINDS.values() if one is not INSTANCES]
     cloud = SimulatedCloud(DirectApi(Server(clock=clock.wall, resources=served)))
     error = await failure(cloud.get("sim:///us-east-1a/i-0123456789abcdef0"))
 

@@ -91,7 +91,9 @@ def collected(face: Open) -> Open:
         async with face() as api:
             stage = Stage(api, SystemClock(), random.Random(1))
             tasks = [
-                asyncio.create_task(GarbageCollector(api, SystemClock()).run()),
+                asyncio.create_task(
+                    GarbageCollector(api, SystemClock(), resources=KINDS.values()).run()
+                ),
                 asyncio.create_task(stage.run([Namespaces(stage)])),
             ]
             try:

@@ -11,11 +11,12 @@ from tests.contract.faces import PATIENCE_S, Place
 from unmoor.kube.client import KubeApi
 from unmoor.kube.request import PATCH_TYPES, Request
 from unmoor.model.base import JSON, Ref
-from unmoor.model.kinds import DEPLOYMENTS, KINDS, Resource
+from unmoor.model.kinds import DEPLOYMENTS, Resource
 from unmoor.runtime.ports import Api, ApiError, DeleteOptions, PatchType
 from unmoor.sim.apiserver import Server, Terms
 from unmoor.sim.apiserver.fields import problems
 from unmoor.sim.direct import DirectApi
+from unmoor.sim.stored import SERVED
 
 DEFINITIONS: Resource[JSON] = Resource(
     "CustomResourceDefinition",
@@ -129,7 +130,9 @@ class Wire:
 
 
 def resource_of(ref: Ref) -> Resource[Any]:
-    return DEFINITIONS if ref.kind == DEFINITIONS.kind else DYNAMIC.get(ref.kind) or KINDS[ref.kind]
+    if ref.kind == DEFINITIONS.kind:
+        return DEFINITIONS
+    return DYNAMIC.get(ref.kind) or SERVED[ref.kind]
 
 
 DYNAMIC: dict[str, Resource[Any]] = {}

@@ -64,7 +64,9 @@ async def embedded(directory: Path, namespace: str) -> AsyncIterator[Kubectl]:
         kubeconfig.write_text(json.dumps(face.kubeconfig()))
         kubectl = Kubectl(controlplane.binaries_or_skip() / "kubectl", kubeconfig, namespace)
         cast = [_kubelets(stage), *controllers(stage, server.resources)]
-        async with _played(stage.run(cast), GarbageCollector(api, clock).run()):
+        async with _played(
+            stage.run(cast), GarbageCollector(api, clock, resources=server.kinds).run()
+        ):
             made = await kubectl.quietly(f"create namespace {namespace}")
             assert made.code == 0, made
             yield kubectl

@@ -16,7 +16,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,8 +38,15 @@ var kinds = map[string]any{
 	"coordination.k8s.io/v1/Lease":                    coordinationv1.Lease{},
 	"events.k8s.io/v1/Event":                          eventsv1.Event{},
 	"meta.k8s.io/v1/DeleteOptions":                    metav1.DeleteOptions{},
+	"networking.k8s.io/v1/Ingress":                    networkingv1.Ingress{},
+	"networking.k8s.io/v1/IngressClass":               networkingv1.IngressClass{},
+	"networking.k8s.io/v1/NetworkPolicy":              networkingv1.NetworkPolicy{},
 	"policy/v1/Eviction":                              policyv1.Eviction{},
 	"policy/v1/PodDisruptionBudget":                   policyv1.PodDisruptionBudget{},
+	"rbac.authorization.k8s.io/v1/ClusterRole":        rbacv1.ClusterRole{},
+	"rbac.authorization.k8s.io/v1/ClusterRoleBinding": rbacv1.ClusterRoleBinding{},
+	"rbac.authorization.k8s.io/v1/Role":               rbacv1.Role{},
+	"rbac.authorization.k8s.io/v1/RoleBinding":        rbacv1.RoleBinding{},
 	"scheduling.k8s.io/v1/PriorityClass":              schedulingv1.PriorityClass{},
 	"storage.k8s.io/v1/CSINode":                       storagev1.CSINode{},
 	"storage.k8s.io/v1/StorageClass":                  storagev1.StorageClass{},
@@ -45,12 +54,16 @@ var kinds = map[string]any{
 	"v1/Binding":                                      corev1.Binding{},
 	"v1/ConfigMap":                                    corev1.ConfigMap{},
 	"v1/Event":                                        corev1.Event{},
+	"v1/LimitRange":                                   corev1.LimitRange{},
 	"v1/Namespace":                                    corev1.Namespace{},
 	"v1/Node":                                         corev1.Node{},
 	"v1/PersistentVolume":                             corev1.PersistentVolume{},
 	"v1/PersistentVolumeClaim":                        corev1.PersistentVolumeClaim{},
 	"v1/Pod":                                          corev1.Pod{},
+	"v1/ResourceQuota":                                corev1.ResourceQuota{},
+	"v1/Secret":                                       corev1.Secret{},
 	"v1/Service":                                      corev1.Service{},
+	"v1/ServiceAccount":                               corev1.ServiceAccount{},
 }
 
 // Types that JSON writes in a way of their own.

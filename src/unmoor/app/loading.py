@@ -17,13 +17,13 @@ from unmoor.app import manifests
 from unmoor.app.cli.command import Failure
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
-from unmoor.model.kinds import KINDS
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.actors.kubelet import HOLLOW
 from unmoor.sim.apiserver import Server
 from unmoor.sim.apiserver.terms import Terms
 from unmoor.sim.manifests import make, settings
+from unmoor.sim.stored import SERVED
 
 Objects: TypeAlias = list[tuple[Ref, JSON]]
 
@@ -90,7 +90,7 @@ def _hold_owners(objects: Objects) -> None:
     for ref, body in objects:
         owners = body["metadata"].get("ownerReferences") or ()
         for owner in owners if body["metadata"].get("uid") else ():
-            if owner.get("kind") in KINDS and owner.get("uid") not in there:
+            if owner.get("kind") in SERVED and owner.get("uid") not in there:
                 raise Failure(
                     f"{ref} belongs to {owner['kind'].lower()}/{owner.get('name')}, which is not "
                     f"loaded: dump it too, with `kubectl get {owner['kind'].lower()} -A -o json`"

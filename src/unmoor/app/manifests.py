@@ -23,8 +23,8 @@ from unmoor.app import manifest_schema
 from unmoor.app.cli.command import Failure
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref, without_nulls
-from unmoor.model.kinds import KINDS
 from unmoor.model.validation import cut
+from unmoor.sim.stored import SERVED
 
 SUFFIXES = (".yaml", ".yml", ".json")
 BYTES_MAX = 100_000_000
@@ -194,7 +194,7 @@ def _is_foreign(body: Any) -> bool:
     """It is of a kind, and of one that nobody knows here."""
     if not isinstance(body, dict) or not isinstance(kind := body.get("kind"), str) or not kind:
         return False
-    known = KINDS.get(kind)
+    known = SERVED.get(kind)
     return known is None or known.group != str(body.get("apiVersion")).rpartition("/")[0]
 
 
@@ -202,9 +202,9 @@ def _object(body: Any, where: str) -> tuple[Ref, JSON]:
     if not isinstance(body, dict):
         raise Failure(f"{where} is {type(body).__name__}, not an object: every object has a kind")
     kind = body.get("kind")
-    resource = KINDS.get(kind) if isinstance(kind, str) else None
+    resource = SERVED.get(kind) if isinstance(kind, str) else None
     if resource is None:
-        known = ", ".join(sorted(KINDS))
+        known = ", ".join(sorted(SERVED))
         raise Failure(f"{where}: kind {cut(repr(kind))} is not one that a rehearsal knows: {known}")
     if body.get("apiVersion") != resource.api_version:
         raise Failure(

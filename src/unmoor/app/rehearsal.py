@@ -33,6 +33,7 @@ from unmoor.runtime.ports import ApiError
 from unmoor.runtime.store import Store
 from unmoor.runtime.story import Record
 from unmoor.sim.actors.kubelet import RUN_SECONDS
+from unmoor.sim.apiserver import ROOMY
 from unmoor.sim.world import Process, World
 
 UP_LIMIT_S = 600.0
@@ -99,7 +100,7 @@ class Rehearsal:
         """Build the world; on a virtual loop only."""
         self._objects = objects
         self._shapes = {shape.name: shape for shape in ec2_types()}
-        self._world = World(seed, cloud=SimulatedCloud, shapes=self._shapes)
+        self._world = World(seed, cloud=SimulatedCloud, shapes=self._shapes, manners=ROOMY)
         self._store = Store()
         self._narrator = Narrator(self._world.clock, self._shapes, self._tell)
         self._lines: list[Line] = []

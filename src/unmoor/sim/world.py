@@ -74,7 +74,7 @@ class World:
         self.stage = Stage(self.api, self.clock, Random(f"cast/{seed}"))
         self.kubelets = HollowKubelets(self.stage, shapes, delays.kubelet)
         self.machines = Machines(self.stage, delays.machine)
-        self._garbage = GarbageCollector(self.api, self.clock)
+        self._garbage = GarbageCollector(self.api, self.clock, resources=self.server.kinds)
         self._tasks: list[asyncio.Task[None]] = []
 
     def cast(self) -> Sequence[Actor]:

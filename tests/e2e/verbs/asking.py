@@ -44,6 +44,17 @@ EXPLAINED = (
     "persistentvolumes",
     "persistentvolumeclaims",
     "services",
+    "secrets",
+    "serviceaccounts",
+    "resourcequotas",
+    "limitranges",
+    "roles",
+    "rolebindings",
+    "clusterroles",
+    "clusterrolebindings",
+    "ingresses",
+    "ingressclasses",
+    "networkpolicies",
     "controllerrevisions",
     "deployments",
     "replicasets",
@@ -66,7 +77,7 @@ EXPLAINED = (
 
 async def api_resources(k: Kubectl) -> None:
     """The rows of all kinds that we serve are among those of a real cluster."""
-    await k("api-resources -o=wide", is_part=True, but="sim.unmoor.dev|services")
+    await k("api-resources -o=wide", is_part=True, but="sim.unmoor.dev")
     await k("api-resources -o=name", is_part=True, but="sim.unmoor.dev")
     await k(
         "api-resources --namespaced=false --verbs=list,watch --no-headers",

@@ -111,8 +111,9 @@ def up(
     nodes are ready. Containers do not run: a pod is ready after some seconds, and stops within its
     grace. Nothing is kept: what was in it is gone when it ends.
 
-    Loaded nodes are played by hollow kubelets. Kinds that the cluster does not serve are left out,
-    which is said.
+    Loaded nodes are played by hollow kubelets. Services, Secrets, Roles and their like are taken,
+    but nobody acts on them; docs/reference/kinds.md says which. Kinds that the cluster does not
+    serve are left out, which is said.
     """
     if faults == HELP:
         _list_faults()

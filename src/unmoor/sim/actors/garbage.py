@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from unmoor.model.base import JSON, Ref
-from unmoor.model.kinds import EVENTS, KINDS, Resource
+from unmoor.model.kinds import EVENTS, Resource
 from unmoor.runtime.informer import Informer
 from unmoor.runtime.ports import Api, ApiError, Broken, Clock, DeleteOptions, PortError
 
@@ -26,9 +26,6 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 RETRY_AFTER_S = 0.5
 """Pause after something failed; it is tried again behind everything that waits by then."""
-
-COLLECTED: tuple[Resource[Any], ...] = tuple(one for one in KINDS.values() if one is not EVENTS)
-"""Events are left out, as by default in the real one."""
 
 _NOT_FOUND = 404
 
@@ -61,12 +58,11 @@ class _Item:
 class GarbageCollector:
     """Run it as a task; cancel it to stop it. Never raises for what the server says."""
 
-    def __init__(
-        self, api: Api, clock: Clock, *, resources: Sequence[Resource[Any]] = COLLECTED
-    ) -> None:
-        """Watch these kinds; owners of other kinds count as present."""
+    def __init__(self, api: Api, clock: Clock, *, resources: Iterable[Resource[Any]]) -> None:
+        """Watch these kinds, but for Events; owners of other kinds count as present."""
         self._api = api
         self._clock = clock
+        resources = [one for one in resources if one.kind != EVENTS.kind]
         self._resources = [resource.raw() for resource in resources]
         self._kinds = {(one.group, one.kind): one for one in resources}
         self._items: dict[str, _Item] = {}

@@ -14,13 +14,14 @@ Must not: know who calls, or act on its own.
 
 from unmoor.sim.apiserver.server import Listing, Server
 from unmoor.sim.apiserver.storage import Entry, Observer
-from unmoor.sim.apiserver.terms import BARE, EASY, FAITHFUL, Manners, Terms
+from unmoor.sim.apiserver.terms import BARE, EASY, FAITHFUL, ROOMY, Manners, Terms
 from unmoor.sim.apiserver.watch import Watch
 
 __all__ = [
     "BARE",
     "EASY",
     "FAITHFUL",
+    "ROOMY",
     "Entry",
     "Listing",
     "Manners",

@@ -150,6 +150,17 @@ def name_causes(name: str) -> Iterator[Cause]:
         yield status.bad_value("metadata.name", name, _SUBDOMAIN_RULE)
 
 
+def path_name_causes(name: str) -> Iterator[Cause]:
+    """What is wrong with the name of a new object that need only fit into a path."""
+    if not name:
+        yield status.required("metadata.name", "name or generateName is required")
+    elif name in {".", ".."}:
+        yield status.bad_value("metadata.name", name, f"may not be '{name}'")
+    for sign in "/%":
+        if sign in name:
+            yield status.bad_value("metadata.name", name, f"may not contain '{sign}'")
+
+
 def quantity_problem(resource: Resource[Any], obj: JSON) -> str:
     """Say which quantity cannot be read, "" when all can. The real server fails to decode them."""
     if resource.kind == "Node":

@@ -42,9 +42,6 @@ def create(
 ) -> JSON:
     """Store a new object and return it as stored."""
     resource = table.resource
-    if table.rules.closed:
-        text = f"{resource.plural} cannot be created in a simulated cluster: {table.rules.closed}"
-        raise status.failure(405, "MethodNotAllowed", text, {"kind": resource.plural})
     hold_kind(resource, body)
     meta = _identity(store, table, namespace, body.get("metadata") or {})
     name = meta.get("name", "")
@@ -59,7 +56,7 @@ def create(
     problem = checks.type_problem(meta) or checks.quantity_problem(resource, body)
     if problem:
         raise _undecodable(resource, problem)
-    causes = list(checks.name_causes(name))
+    causes = _name_causes(table, name)
     if not causes:
         obj = defaults.complete(store, table, obj)
     meta = dict(obj["metadata"])
@@ -86,7 +83,7 @@ def restore(store: Store, table: Table, body: JSON) -> JSON:
     problem = checks.type_problem(meta) or checks.quantity_problem(resource, body)
     if problem:
         raise _undecodable(resource, problem)
-    causes = [*checks.name_causes(meta.get("name", "")), *_spec_causes(table, obj)]
+    causes = [*_name_causes(table, meta.get("name", "")), *_spec_causes(table, obj)]
     if causes:
         raise status.invalid(resource, meta.get("name", ""), *causes)
     return store.put(table, (meta.get("namespace", ""), meta["name"]), obj)
@@ -112,6 +109,11 @@ def hold_kind(resource: Resource[Any], body: JSON) -> None:
             f"({resource.api_version})"
         )
         raise status.bad_request(text)
+
+
+def _name_causes(table: Table, name: str) -> list[Cause]:
+    causes = checks.path_name_causes if table.rules.has_path_names else checks.name_causes
+    return list(causes(name))
 
 
 def _spec_causes(table: Table, obj: JSON) -> list[Cause]:

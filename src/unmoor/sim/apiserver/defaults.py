@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from unmoor.model.base import JSON
-from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver import services, status
 from unmoor.sim.apiserver.filling import pull_policy
 from unmoor.sim.apiserver.storage import Store, Table
 
@@ -206,6 +206,10 @@ def _budget(_store: Store, _table: Table, obj: JSON) -> JSON:
     return {**obj, "status": dict.fromkeys(fields, 0)}
 
 
+def _service(_store: Store, table: Table, obj: JSON) -> JSON:
+    return {**services.allocated(table, obj), "status": {"loadBalancer": {}}}
+
+
 def _with_status(first: JSON) -> Callable[[Store, Table, JSON], JSON]:
     def fill(_store: Store, _table: Table, obj: JSON) -> JSON:
         return {**obj, "status": first}
@@ -223,6 +227,9 @@ _FILL: dict[str, Callable[[Store, Table, Any], JSON]] = {
     "DaemonSet": _daemon_set,
     "Job": _job,
     "PodDisruptionBudget": _budget,
+    "Service": _service,
+    "Ingress": _with_status({"loadBalancer": {}}),
+    "ResourceQuota": _with_status({}),
     "PersistentVolume": _with_status({"phase": "Pending"}),
     "PersistentVolumeClaim": _with_status({"phase": "Pending"}),
     "VolumeAttachment": _with_status({"attached": False}),

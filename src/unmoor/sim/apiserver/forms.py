@@ -6,7 +6,7 @@ Must not: judge values; ``checks`` and the schemas of custom kinds do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Any
 
@@ -21,6 +21,7 @@ from unmoor.sim.apiserver.fields.merging import lean
 from unmoor.sim.apiserver.fields.shape import ANY, OBJECT_META, Book, Shape, custom_shape
 from unmoor.sim.apiserver.filling import filled
 from unmoor.sim.apiserver.storage import Table
+from unmoor.sim.apiserver.stored_filling import FILL
 from unmoor.sim.apiserver.terms import Manners, Terms
 
 DATA = "openapi.json"
@@ -64,7 +65,8 @@ def shape_of(table: Table) -> Shape:
 def keep_as_decoded(table: Table) -> None:
     """Keep objects of this kind as a decoder leaves them: what is empty out, defaults in."""
     kind = table.resource.kind
-    table.fill = lambda obj, _is_new: filled(kind, lean(shape_of(table), obj))
+    fill = FILL.get(kind) or partial(filled, kind)
+    table.fill = lambda obj, _is_new: fill(lean(shape_of(table), obj))
 
 
 class Form:

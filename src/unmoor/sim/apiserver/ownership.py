@@ -21,6 +21,7 @@ from unmoor.sim.apiserver.storage import Store, Table
 from unmoor.sim.apiserver.terms import Terms
 
 UNKNOWN = "unknown"
+_EACH = "*"
 _BY_ADMISSION: dict[str, tuple[Path, ...]] = {
     "Pod": (
         ("f:spec", "f:tolerations"),
@@ -34,6 +35,13 @@ _BY_ADMISSION: dict[str, tuple[Path, ...]] = {
         ("f:metadata", "f:labels"),
         ("f:spec", "f:selector"),
         ("f:spec", "f:template", "f:metadata"),
+    ),
+    "Service": (
+        ("f:spec", "f:clusterIP"),
+        ("f:spec", "f:clusterIPs"),
+        ("f:spec", "f:ipFamilies"),
+        ("f:spec", "f:ipFamilyPolicy"),
+        ("f:spec", "f:ports", _EACH, "f:nodePort"),
     ),
 }
 """What the server adds after it has noted whose fields these are: nobody owns it."""
@@ -73,10 +81,17 @@ def of_created(store: Store, table: Table, terms: Terms, body: JSON, obj: JSON) 
         keeps, places = owning.keeps, {one[:2] for one in hidden}
 
         def is_hidden(path: Path) -> bool:
-            return path[:2] in places and any(path[: len(one)] == one for one in hidden)
+            return path[:2] in places and any(_begins(path, one) for one in hidden)
 
         owning.keeps = lambda path: keeps(path) and (path in said or not is_hidden(path))
     return managers.encode(owning.create(obj), [])
+
+
+def _begins(path: Path, pattern: Path) -> bool:
+    """The path is, or is below, what the pattern says."""
+    return len(path) >= len(pattern) and all(
+        wanted in (_EACH, part) for part, wanted in zip(path, pattern, strict=False)
+    )
 
 
 def _part(body: JSON, paths: tuple[Path, ...]) -> JSON:

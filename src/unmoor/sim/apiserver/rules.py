@@ -12,8 +12,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from unmoor.model import kinds
-from unmoor.model.base import JSON
 from unmoor.model.kinds import Resource
 
 Fields: TypeAlias = dict[str, tuple[str, ...]]
@@ -56,8 +54,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """For a custom kind with a scale: where it has its replicas."""
     keeps_metadata: bool = False
     """A status write leaves all metadata as it was."""
-    closed: str = ""
-    """Why none can be created; then there is nothing but an empty list to read."""
+    has_path_names: bool = False
+    """Its names are held to less: whatever can stand in a path, as ``system:node``."""
     unwritten: tuple[str, ...] = ()
     fields: Fields = msgspec.field(default_factory=lambda: META_FIELDS)
     absent: dict[str, str] = {}
@@ -136,7 +134,27 @@ _RULES: dict[str, Rules] = {
     "Lease": Rules(needs_version=True, creates_on_update=True, fields=NAMESPACED_FIELDS),
     "PriorityClass": Rules(has_generation=True),
     "ControllerRevision": Rules(fields=NAMESPACED_FIELDS),
-    "Service": Rules(fields=NAMESPACED_FIELDS, closed="neither nodes nor pods have a network here"),
+    "Service": Rules(
+        has_status=True,
+        returns_deleted=True,
+        creates_on_update=True,
+        fields={
+            **NAMESPACED_FIELDS,
+            "spec.clusterIP": ("spec", "clusterIP"),
+            "spec.type": ("spec", "type"),
+        },
+    ),
+    "Secret": Rules(fields={**NAMESPACED_FIELDS, "type": ("type",)}),
+    "ServiceAccount": Rules(returns_deleted=True, fields=NAMESPACED_FIELDS),
+    "ResourceQuota": Rules(has_status=True, returns_deleted=True, fields=NAMESPACED_FIELDS),
+    "LimitRange": Rules(creates_on_update=True, fields=NAMESPACED_FIELDS),
+    **dict.fromkeys(
+        ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
+        Rules(creates_on_update=True, has_path_names=True, fields=NAMESPACED_FIELDS),
+    ),
+    "Ingress": Rules(has_status=True, has_generation=True, fields=NAMESPACED_FIELDS),
+    "IngressClass": Rules(has_generation=True, fields=NAMESPACED_FIELDS),
+    "NetworkPolicy": Rules(has_generation=True, fields=NAMESPACED_FIELDS),
     "CustomResourceDefinition": Rules(has_status=True, has_generation=True, returns_deleted=True),
 }
 
@@ -153,9 +171,3 @@ def rules_of(resource: Resource[Any]) -> Rules:
     if resource.kind in _WITHOUT_STATUS:
         return msgspec.structs.replace(CUSTOM, has_status=False)
     return CUSTOM
-
-
-SERVICES: Resource[JSON] = Resource("Service", "services", "", "v1", True, dict[str, Any])
-"""Clients look for them when they want to know what a cluster is."""
-DEFAULT_KINDS: tuple[Resource[Any], ...] = (*kinds.KINDS.values(), SERVICES)
-"""What a server serves when it is not told otherwise."""

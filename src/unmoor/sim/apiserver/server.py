@@ -19,7 +19,7 @@ import msgspec
 
 from unmoor.model import crds
 from unmoor.model.base import JSON, Key, Ref
-from unmoor.model.kinds import Resource
+from unmoor.model.kinds import KINDS, Resource
 from unmoor.runtime.ports import ALL, ApiError, DeleteOptions, PatchType, Query
 from unmoor.sim.apiserver import (
     applying,
@@ -35,12 +35,12 @@ from unmoor.sim.apiserver import (
     subresources,
 )
 from unmoor.sim.apiserver.forms import Form, keep_as_decoded
-from unmoor.sim.apiserver.rules import DEFAULT_KINDS
 from unmoor.sim.apiserver.selection import Selection
 from unmoor.sim.apiserver.storage import Observer, Store, Table
 from unmoor.sim.apiserver.terms import EASY, PLAIN, Manners, Terms
 from unmoor.sim.apiserver.update import Write
 from unmoor.sim.apiserver.watch import Watch
+from unmoor.sim.stored import SERVED
 
 SNAPSHOTS_LIMIT = 64
 """Lists that are still being paged through; older ones answer 410."""
@@ -72,13 +72,17 @@ class Server:
         self,
         clock: Callable[[], datetime],
         seed: int = 0,
-        resources: Iterable[Resource[Any]] = DEFAULT_KINDS,
+        resources: Iterable[Resource[Any]] | None = None,
         *,
         manners: Manners = EASY,
     ) -> None:
-        """Serve these kinds; the four namespaces of every cluster are there."""
+        """Serve these kinds, or all; the four namespaces of every cluster are there."""
         self.manners = manners
-        self.store = Store(clock, Random(seed), resources)
+        if resources is None:
+            resources = (SERVED if manners.takes_all else KINDS).values()
+        self.kinds = tuple(resources)
+        """What it was built to serve; definitions, and what they define, come later."""
+        self.store = Store(clock, Random(seed), self.kinds)
         self._snapshots: dict[str, Objects] = {}
         self._lists = 0
         self._watches: tuple[Watch, ...] = ()

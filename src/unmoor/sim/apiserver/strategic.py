@@ -76,6 +76,8 @@ MERGE_KEYS: dict[str, dict[str, str]] = {
     "StatefulSet": _WORKLOAD,
     "DaemonSet": _WORKLOAD,
     "Job": _WORKLOAD,
+    "Service": {**_METADATA, **_CONDITIONS, "spec.ports": "port"},
+    "ServiceAccount": {**_METADATA, "secrets": "name"},
     "CSINode": {**_METADATA, "spec.drivers": "name"},
 }
 _OTHERS = {**_METADATA, **_CONDITIONS}

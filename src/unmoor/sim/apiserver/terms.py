@@ -28,11 +28,21 @@ class Manners(msgspec.Struct, frozen=True, kw_only=True):
     """The definitions of our custom kinds are there, as objects."""
     awaits_definitions: bool = False
     """Our custom kinds are served when somebody has created their definitions, not before."""
+    takes_all: bool = False
+    """Kinds are served, too, that are only stored (``sim.stored``)."""
 
 
 EASY = Manners()
-FAITHFUL = Manners(tracks_managers=True, checks_types=True, runs_rules=True, shows_definitions=True)
-BARE = Manners(tracks_managers=True, checks_types=True, runs_rules=True, awaits_definitions=True)
+ROOMY = Manners(takes_all=True)
+"""As easy, and takes what people have in their folders."""
+FAITHFUL = Manners(
+    tracks_managers=True,
+    checks_types=True,
+    runs_rules=True,
+    shows_definitions=True,
+    takes_all=True,
+)
+BARE = msgspec.structs.replace(FAITHFUL, shows_definitions=False, awaits_definitions=True)
 """As faithful, and with nothing but the built-in kinds."""
 
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from unmoor.model.base import JSON, Key
 from unmoor.runtime.ports import ApiError
-from unmoor.sim.apiserver import checks, definition_checks, status
+from unmoor.sim.apiserver import checks, definition_checks, services, status
 from unmoor.sim.apiserver.defaults import with_allocatable
 from unmoor.sim.apiserver.fields.managers import UPDATE
 from unmoor.sim.apiserver.filling import TEMPLATE_GENERATION
@@ -221,13 +221,22 @@ class Write:
         spec = new.get("spec")
         if spec and None in spec.values() and not self.table.rules.is_custom:
             new["spec"] = {name: value for name, value in spec.items() if value is not None}
-        if resource.kind == "Node":
-            new["spec"] = _without_zeroes(new.get("spec") or {})
-        elif resource.kind == "DaemonSet":
-            new["metadata"] = _with_template_generation(old, new)
-        elif resource.kind == "Pod" and new.get("spec") is not old.get("spec"):
-            new["spec"] = self._with_kept_tolerations(new.get("spec") or {})
-        return new
+        return self._settled(new)
+
+    def _settled(self, new: JSON) -> JSON:
+        """With what the server itself keeps, counts or leaves out in an object of this kind."""
+        old, spec = self.old, new.get("spec") or {}
+        match self.table.resource.kind:
+            case "Node":
+                return {**new, "spec": _without_zeroes(spec)}
+            case "DaemonSet":
+                return {**new, "metadata": _with_template_generation(old, new)}
+            case "Service":
+                return services.allocated(self.table, new, old)
+            case "Pod" if new.get("spec") is not old.get("spec"):
+                return {**new, "spec": self._with_kept_tolerations(spec)}
+            case _:
+                return new
 
     def _with_kept_tolerations(self, spec: JSON) -> JSON:
         """Tolerations that admission has added come back by themselves."""

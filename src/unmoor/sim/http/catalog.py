@@ -23,6 +23,11 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "Namespace": ("ns",),
     "ConfigMap": ("cm",),
     "Service": ("svc",),
+    "ServiceAccount": ("sa",),
+    "ResourceQuota": ("quota",),
+    "LimitRange": ("limits",),
+    "Ingress": ("ing",),
+    "NetworkPolicy": ("netpol",),
     "Event": ("ev",),
     "PersistentVolumeClaim": ("pvc",),
     "PersistentVolume": ("pv",),
@@ -44,7 +49,6 @@ _CATEGORIES: dict[str, tuple[str, ...]] = {
 }
 EVENTS_GROUP = "events.k8s.io"
 _OBJECT_VERBS = ("delete", "get", "patch", "update")
-_READING_VERBS = ("get", "list", "watch")
 _COLLECTION_VERBS = ("create", "deletecollection", "list", "watch")
 
 
@@ -84,8 +88,6 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verbs(self) -> tuple[str, ...]:
         """What can be done to it, sorted."""
-        if self.rules.closed:
-            return _READING_VERBS
         verbs = {*_OBJECT_VERBS, *_COLLECTION_VERBS}
         if self.kind == "Namespace":
             verbs.discard("deletecollection")

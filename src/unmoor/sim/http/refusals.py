@@ -17,23 +17,17 @@ _DOORS = {
     "attach": "there is nothing to attach to: containers do not run in a simulated cluster",
     "portforward": "no port can be forwarded: containers do not run in a simulated cluster",
     "proxy": "nothing can be proxied: neither nodes nor pods have a network here",
+    "token": "there are no tokens: nobody is held to be a ServiceAccount in a simulated cluster",
     "ephemeralcontainers": "pods cannot be debugged: containers do not run in a simulated cluster",
     "resize": "pods cannot be resized in place in a simulated cluster",
 }
 _PLURALS = (
     "certificatesigningrequests",
-    "clusterrolebindings",
-    "clusterroles",
     "cronjobs",
     "endpoints",
-    "ingresses",
-    "limitranges",
+    "endpointslices",
+    "podtemplates",
     "replicationcontrollers",
-    "resourcequotas",
-    "rolebindings",
-    "roles",
-    "secrets",
-    "serviceaccounts",
 )
 """Kinds that every real cluster has, and that commands create without asking whether there are."""
 _GROUPS = {
@@ -44,9 +38,9 @@ _GROUPS = {
 
 
 def door(target: Target) -> ApiError | None:
-    """Say why this door of a pod or node is shut; None for one that may be open."""
+    """Say why this door of such an object is shut; None for one that may be open."""
     text = _DOORS.get(target.subresource)
-    if text is None or target.served.kind not in {"Pod", "Node"}:
+    if text is None or target.served.kind not in {"Pod", "Node", "Service", "ServiceAccount"}:
         return None
     return status.failure(405, "MethodNotAllowed", text, {"kind": target.served.plural})
 

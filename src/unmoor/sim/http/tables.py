@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from unmoor.model.base import JSON
-from unmoor.sim.http import columns, jsonpath, pod_columns, workload_columns
+from unmoor.sim.http import columns, jsonpath, pod_columns, stored_columns, workload_columns
 from unmoor.sim.http.ages import since
 from unmoor.sim.http.catalog import Served
 from unmoor.sim.http.columns import NAME, Column, Layout, name_of
@@ -20,6 +20,7 @@ from unmoor.sim.http.columns import NAME, Column, Layout, name_of
 _LAYOUTS: dict[str, Layout] = {
     **columns.LAYOUTS,
     **workload_columns.LAYOUTS,
+    **stored_columns.LAYOUTS,
     "Pod": pod_columns.LAYOUT,
 }
 SCALE = workload_columns.SCALE

@@ -36,8 +36,8 @@ def _containers(obj: JSON) -> list[str]:
     return [",".join(names), ",".join(images)]
 
 
-def _selector(obj: JSON) -> str:
-    selector = part(obj, "spec", "selector")
+def selector_text(selector: JSON) -> str:
+    """A label selector as people write it."""
     parts = [(key, f"{key}={value}") for key, value in part(selector, "matchLabels").items()]
     parts += _expressions(selector.get("matchExpressions") or [])
     return ",".join(shown for _, shown in sorted(parts)) or NONE
@@ -71,14 +71,20 @@ def _deployment(obj: JSON, now: datetime) -> list[Any]:
         found.get("availableReplicas", 0),
         age(obj, now),
         *_containers(obj),
-        _selector(obj),
+        selector_text(part(obj, "spec", "selector")),
     ]
 
 
 def _replica_set(obj: JSON, now: datetime) -> list[Any]:
     found = part(obj, "status")
     counts = [_wanted(obj), found.get("replicas", 0), found.get("readyReplicas", 0)]
-    return [name_of(obj), *counts, age(obj, now), *_containers(obj), _selector(obj)]
+    return [
+        name_of(obj),
+        *counts,
+        age(obj, now),
+        *_containers(obj),
+        selector_text(part(obj, "spec", "selector")),
+    ]
 
 
 def _stateful_set(obj: JSON, now: datetime) -> list[Any]:
@@ -103,7 +109,7 @@ def _daemon_set(obj: JSON, now: datetime) -> list[Any]:
         labels_text(part(obj, "spec", "template", "spec", "nodeSelector")),
         age(obj, now),
         *_containers(obj),
-        _selector(obj),
+        selector_text(part(obj, "spec", "selector")),
     ]
 
 
@@ -121,7 +127,7 @@ def _job(obj: JSON, now: datetime) -> list[Any]:
     if began is not None:
         lasted = duration((time_of(found.get("completionTime")) or now) - began)
     cells = [name_of(obj), _job_state(obj), progress, lasted, age(obj, now)]
-    return [*cells, *_containers(obj), _selector(obj)]
+    return [*cells, *_containers(obj), selector_text(part(obj, "spec", "selector"))]
 
 
 def _job_state(obj: JSON) -> str:

@@ -1,0 +1,16 @@
+"""What the page of kinds says of those that a simulated cluster only stores, or does not serve."""
+
+ONLY_STORED = """
+A simulated cluster takes these, too, so that a folder of manifests can be applied or loaded as it
+is. They can be read, changed and deleted like all others, and go with their owners and namespaces.
+But nobody acts on them: a Service has an address and no endpoints, a ResourceQuota counts nothing,
+a LimitRange gives no defaults to pods, a Role allows nothing to anybody, and no namespace gets a
+ServiceAccount by itself. Their values are hardly judged: what a real server would refuse may pass.
+"""
+NOT_SERVED = """
+Everything else. Among it is what people may miss: CronJob, Endpoints and EndpointSlice,
+HorizontalPodAutoscaler, ReplicationController, PodTemplate, CertificateSigningRequest, webhooks and
+admission policies. `kubectl` is refused with a sentence, and `unmoor sim up --load` leaves such
+objects out and says so. A CustomResourceDefinition can be created, and its kind is served from then
+on, if its name is none of those above: a simulated cluster knows kinds by their names alone.
+"""
