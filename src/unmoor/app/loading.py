@@ -27,7 +27,6 @@ from unmoor.sim.stored import SERVED
 
 Objects: TypeAlias = list[tuple[Ref, JSON]]
 
-"""Where unmoor looks for its settings and keeps its lease."""
 FIRST = (*manifests.FIRST, "Machine", "Node")
 """Kinds that make up the cluster; the others run on it."""
 DEFINITIONS = "CustomResourceDefinition"
