@@ -54,11 +54,8 @@ class DaemonSets(OwnerActor):
         self._said: dict[str, JSON] = {}
 
     def look(self, kind: str, old: Any | None, new: Any | None) -> None:
-        """A node that comes, goes or changes concerns every DaemonSet, a revision its owner."""
-        if kind == REVISIONS.kind:
-            for key in self._owners(old, new):
-                self.mark(key)
-        elif kind != NODES.kind:
+        """A node that comes, goes or changes concerns every DaemonSet."""
+        if kind != NODES.kind:
             super().look(kind, old, new)
         elif old is None or new is None or _looks_different(old, new):
             for key in sorted(self.store.all(DAEMON_SETS)):

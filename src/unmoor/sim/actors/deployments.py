@@ -8,7 +8,7 @@ Must not: place pods, or replace one that is still there and counts.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from unmoor.model import names
 from unmoor.model.base import JSON
@@ -104,14 +104,6 @@ class Deployments(OwnerActor):
         super().__init__(stage)
         self._said: dict[str, JSON] = {}
         self._decided: dict[tuple[str, str], tuple[str, str]] = {}
-
-    def look(self, kind: str, old: Any | None, new: Any | None) -> None:
-        """A ReplicaSet concerns its Deployment."""
-        if kind == REPLICA_SETS.kind:
-            for key in self._owners(old, new):
-                self.mark(key)
-        else:
-            super().look(kind, old, new)
 
     async def play(self, key: Key, moment: Moment) -> float | None:
         """Bring the ReplicaSets of one Deployment to their sizes, then say how it stands."""

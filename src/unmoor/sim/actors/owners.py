@@ -33,13 +33,13 @@ class OwnerActor(Actor):
         self._specs: dict[str, tuple[int, JSON]] = {}
 
     def look(self, kind: str, old: Any | None, new: Any | None) -> None:
-        """An owner concerns itself, a pod its owner."""
+        """An owner concerns itself, what it controls its owner."""
         if kind == self.owner.kind:
             if new is not None:
                 self.mark(new.key)
             elif old is not None:
                 self._specs.pop(old.uid, None)
-        elif kind == PODS.kind:
+        else:
             for key in self._owners(old, new):
                 self.mark(key)
 

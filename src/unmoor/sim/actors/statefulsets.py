@@ -9,7 +9,7 @@ Must not: force a pod away. One that is stuck on a dead node blocks its successo
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from unmoor.model.base import JSON
 from unmoor.model.kinds import PODS, REVISIONS, STATEFUL_SETS
@@ -35,14 +35,6 @@ class StatefulSets(OwnerActor):
         super().__init__(stage)
         self._revisions = Revisions(stage, STATEFUL_SETS)
         self._said: dict[str, JSON] = {}
-
-    def look(self, kind: str, old: Any | None, new: Any | None) -> None:
-        """A revision concerns its owner."""
-        if kind == REVISIONS.kind:
-            for key in self._owners(old, new):
-                self.mark(key)
-        else:
-            super().look(kind, old, new)
 
     async def play(self, key: Key, moment: Moment) -> float | None:
         """Make or remove what is next in order, then say how it stands."""
