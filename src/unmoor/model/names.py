@@ -37,6 +37,7 @@ EXCLUDE_FROM_LOAD_BALANCERS_VALUE = "karpenter"
 # Kubernetes annotations.
 MIRROR_POD = "kubernetes.io/config.mirror"
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 # Kubernetes taint keys.
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"

@@ -36,7 +36,7 @@ _NOT_COPIED = {
     DESIRED,
     MOST,
     "deployment.kubernetes.io/revision-history",
-    "kubectl.kubernetes.io/last-applied-configuration",
+    names.LAST_APPLIED,
 }
 """Annotations of a Deployment that are not those of its ReplicaSets."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from unmoor.model import names
 from unmoor.model.base import JSON, Object, without_nulls
 from unmoor.model.kinds import REVISIONS, STATEFUL_SETS, Resource, ref_of
 from unmoor.model.pod import Pod
@@ -69,10 +70,10 @@ class Revisions:
         if known is not None and known[0] == owner.metadata.generation:
             return known[1]
         name = f"{owner.name}-{digest(template)}"
-        names = {one.name: one for one in there}
-        if name not in names:
-            for other in sorted(names):
-                body = await self._stage.api.get(ref_of(names[other]))
+        by_name = {one.name: one for one in there}
+        if name not in by_name:
+            for other in sorted(by_name):
+                body = await self._stage.api.get(ref_of(by_name[other]))
                 if _template_in(body) == without_nulls(template):
                     name = other
         self._known[owner.uid] = (owner.metadata.generation, name)
@@ -84,7 +85,7 @@ class Revisions:
 
     def _body(self, owner: Object, name: str, template: JSON, number: int) -> JSON:
         labels = (template.get("metadata") or {}).get("labels") or {}
-        said = {k: v for k, v in owner.metadata.annotations.items() if "last-applied" not in k}
+        said = {k: v for k, v in owner.metadata.annotations.items() if k != names.LAST_APPLIED}
         return {
             "apiVersion": REVISIONS.api_version,
             "kind": REVISIONS.kind,

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from unmoor.model.base import JSON
+from unmoor.model.names import LAST_APPLIED
 from unmoor.sim.apiserver.fields.paths import NOTHING, Difference, Paths, paths_of
 from unmoor.sim.apiserver.fields.shape import Shape
 
 MANAGER = "kubectl"
 """Only under this name; whoever wants no such notes takes another."""
-ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def noted(obj: JSON, config: JSON) -> JSON:
@@ -27,11 +27,11 @@ def noted(obj: JSON, config: JSON) -> JSON:
         return obj
     given = config.get("metadata") or {}
     said = dict(given.get("annotations") or {})
-    said.pop(ANNOTATION, None)
+    said.pop(LAST_APPLIED, None)
     meta = {name: one for name, one in given.items() if name != "annotations"}
     bare = {**config, "metadata": {**meta, "annotations": said} if said else meta}
     text = msgspec.json.encode(bare, order="sorted").decode() + "\n"
-    annotations = {**obj["metadata"]["annotations"], ANNOTATION: text}
+    annotations = {**obj["metadata"]["annotations"], LAST_APPLIED: text}
     return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
@@ -49,4 +49,4 @@ def paths_in(shape: Shape, live: JSON) -> Paths:
 
 def _note(obj: JSON) -> str:
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    return str(annotations.get(ANNOTATION) or "")
+    return str(annotations.get(LAST_APPLIED) or "")

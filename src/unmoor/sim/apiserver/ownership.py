@@ -16,7 +16,7 @@ from unmoor.sim.apiserver.fields import managers
 from unmoor.sim.apiserver.fields.managers import APPLY, UPDATE, Identity, Keeps, Owners, Owning
 from unmoor.sim.apiserver.fields.paths import Difference, Path
 from unmoor.sim.apiserver.forms import shape_of
-from unmoor.sim.apiserver.rules import Rules
+from unmoor.sim.apiserver.rules import SCALE_VERSION, Rules
 from unmoor.sim.apiserver.storage import Store, Table
 from unmoor.sim.apiserver.terms import Terms
 
@@ -151,7 +151,7 @@ def applied(owning: Owning, old: JSON, config: JSON, *, force: bool) -> tuple[JS
     live = {**old, "metadata": {name: meta[name] for name in meta if name != "managedFields"}}
     owners = managers.decode(before) or {}
     if owning.identity.subresource == "scale" and not _has_owner(owners, owning):
-        first = Identity(managers.BEFORE_FIRST_APPLY, UPDATE, "autoscaling/v1", "scale")
+        first = Identity(managers.BEFORE_FIRST_APPLY, UPDATE, SCALE_VERSION, "scale")
         owners[first] = managers.Owned(frozenset({owning.replicas}), owning.now)
     try:
         new, owners = _applied(owning, live, config, owners, force=force)

@@ -18,6 +18,8 @@ Fields: TypeAlias = dict[str, tuple[str, ...]]
 
 META_FIELDS: Fields = {"metadata.name": ("metadata", "name")}
 NAMESPACED_FIELDS: Fields = {**META_FIELDS, "metadata.namespace": ("metadata", "namespace")}
+SCALE_VERSION = "autoscaling/v1"
+"""Of what is behind the scale door, whatever kind it is of."""
 
 
 class ScalePaths(msgspec.Struct, frozen=True, kw_only=True):

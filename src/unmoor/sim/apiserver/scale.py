@@ -9,7 +9,7 @@ from typing import Any
 
 from unmoor.model.base import JSON
 from unmoor.sim.apiserver import status
-from unmoor.sim.apiserver.rules import Rules, ScalePaths
+from unmoor.sim.apiserver.rules import SCALE_VERSION, Rules, ScalePaths
 from unmoor.sim.apiserver.storage import Table
 from unmoor.sim.apiserver.update import Write
 
@@ -42,7 +42,7 @@ def scale_of(table: Table, obj: JSON) -> JSON:
         found["selector"] = selector
     return {
         "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
+        "apiVersion": SCALE_VERSION,
         "metadata": {field: meta[field] for field in fields if field in meta},
         "spec": {"replicas": replicas} if replicas else {},
         "status": found,

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from unmoor.model.base import JSON
 from unmoor.runtime.ports import ApiError
+from unmoor.sim.apiserver.rules import SCALE_VERSION
 from unmoor.sim.apiserver.server import Listing
 from unmoor.sim.http import events, tables
 from unmoor.sim.http.catalog import Served
@@ -22,7 +23,6 @@ from unmoor.sim.http.negotiation import PLAIN, Form
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
-SCALE_VERSION = "autoscaling/v1"
 _NOT_IN_LISTS = ("kind", "apiVersion")
 
 

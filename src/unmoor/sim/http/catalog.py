@@ -14,7 +14,7 @@ import msgspec
 
 from unmoor.model.base import JSON
 from unmoor.model.kinds import Resource
-from unmoor.sim.apiserver.rules import Rules
+from unmoor.sim.apiserver.rules import SCALE_VERSION, Rules
 from unmoor.sim.apiserver.server import Server
 
 _SHORT: dict[str, tuple[str, ...]] = {
@@ -99,7 +99,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
         if self.rules.has_status:
             yield "status", self.kind, self.api_version, readable
         if self.rules.has_scale:
-            yield "scale", "Scale", "autoscaling/v1", readable
+            yield "scale", "Scale", SCALE_VERSION, readable
         if self.kind == "Pod":
             yield "binding", "Binding", "v1", ("create",)
             yield "eviction", "Eviction", "policy/v1", ("create",)

@@ -18,6 +18,7 @@ import msgspec
 
 from unmoor.model.base import JSON
 from unmoor.sim.apiserver import status
+from unmoor.sim.apiserver.rules import SCALE_VERSION
 from unmoor.sim.http.catalog import Catalog, Served
 
 REF = "#/components/schemas/"
@@ -32,7 +33,7 @@ _PATCHES = (
     "application/merge-patch+json",
     "application/strategic-merge-patch+json",
 )
-_OTHERS = {"Scale": "autoscaling/v1", "Eviction": "policy/v1", "Binding": "v1"}
+_OTHERS = {"Scale": SCALE_VERSION, "Eviction": "policy/v1", "Binding": "v1"}
 
 
 V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
