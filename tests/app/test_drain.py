@@ -157,6 +157,7 @@ async def test_no_time_at_all_is_refused_and_too_little_claims_nothing(cluster: 
     assert code == 1
     assert (node["is_cordoned"], node["left"]) == (None, None)
     assert err.startswith("unmoor: node/a is not drained and was not changed\n")
+    assert err.endswith("  `unmoor drain a` tries again\n")
     assert not cordoned(cluster, "a")
 
 

@@ -214,15 +214,17 @@ class _Session:
     def _state(self, last: Drained) -> str:
         if last.is_cordoned:
             return "stays cordoned"
-        may_have_written = self._current is not None and self._current.may_have_written
-        return "may be cordoned" if may_have_written else "was not changed"
+        return "may be cordoned" if self._may_have_written else "was not changed"
+
+    @property
+    def _may_have_written(self) -> bool:
+        return self._current is not None and self._current.may_have_written
 
     def _next(self, last: Drained) -> tuple[str, ...]:
         name = last.node
-        return (
-            f"`unmoor drain {name}` goes on, `kubectl uncordon {name}` gives it back",
-            *self._others(),
-        )
+        is_ours = last.is_cordoned or self._may_have_written  # else a cordon may be a person's
+        how = f"goes on, `kubectl uncordon {name}` gives it back" if is_ours else "tries again"
+        return (f"`unmoor drain {name}` {how}", *self._others())
 
     def _others(self) -> tuple[str, ...]:
         """The other nodes, if there are some: a line for those before, and one for those after."""
