@@ -7,12 +7,14 @@ times, ages, versions, addresses, and what the embedded cluster says that it doe
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 import json
 import os
 import re
 import shlex
-from collections.abc import Awaitable, Callable
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,7 +81,6 @@ class Kubectl:
             "KUBECONFIG": str(kubeconfig),
             "HOME": str(self._directory),
             "PATH": os.defpath,
-            "KUBE_EDITOR": EDITOR,
         }
         self.said: list[Said] = []
 
@@ -117,43 +118,18 @@ class Kubectl:
 
     async def quietly(self, line: str, *, given: str = "", editor: str = EDITOR) -> Said:
         """Run without keeping anything."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command(line),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=self._directory,
-            env={**self._environ, "KUBE_EDITOR": editor},
-        )
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                out, err = await process.communicate(given.encode())
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+        async with self._running(line, stdin=PIPE, stderr=PIPE, editor=editor) as process:
+            out, err = await process.communicate(given.encode())
         return Said(line, process.returncode or 0, out.decode(), err.decode())
 
     async def during(self, line: str, sign: str, then: str) -> None:
         """Run a command that waits; once it has asked for this, run another; keep the first."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command(f"{line} -v=6"),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=self._directory,
-            env=self._environ,
-        )
-        assert process.stderr is not None
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                while sign not in (read := (await process.stderr.readline()).decode()):
-                    assert read, f"{line} never asked for {sign}"
-                await self.quietly(then)
-                out, _ = await process.communicate()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+        async with self._running(f"{line} -v=6", stderr=PIPE) as process:
+            assert process.stderr is not None
+            while sign not in (read := (await process.stderr.readline()).decode()):
+                assert read, f"{line} never asked for {sign}"
+            await self.quietly(then)
+            out, _ = await process.communicate()
         self.said.append(Said(line, process.returncode or 0, plain(out.decode()), ""))
 
     async def edited(self, line: str, editor: str) -> None:
@@ -184,30 +160,44 @@ class Kubectl:
         self, line: str, *, lines: int, then: Callable[[], Awaitable[Any]], after: int = 2
     ) -> None:
         """Run a command that goes on; ``after`` some lines ``then`` happens; keep some lines."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command(line),
-            stdout=asyncio.subprocess.PIPE,
-            cwd=self._directory,
-            env=self._environ,
-        )
-        assert process.stdout is not None
         heard: list[str] = []
+        async with self._running(line) as process:
+            assert process.stdout is not None
+            while len(heard) < lines:
+                read = (await process.stdout.readline()).decode()
+                assert read, heard
+                heard.append(plain(read))
+                if len(heard) == after:
+                    await then()
+        self.said.append(Said(plain(line), 0, "\n".join(heard), ""))
+
+    @contextlib.asynccontextmanager
+    async def _running(
+        self,
+        line: str,
+        *,
+        stdin: int | None = None,
+        stderr: int | None = None,
+        editor: str = EDITOR,
+    ) -> AsyncIterator[Process]:
+        """A command, as long as patience lasts; it does not run on afterwards."""
+        process = await asyncio.create_subprocess_exec(
+            str(self._binary),
+            f"--namespace={self._namespace}",
+            *shlex.split(line),
+            stdin=stdin,
+            stdout=PIPE,
+            stderr=stderr,
+            cwd=self._directory,
+            env={**self._environ, "KUBE_EDITOR": editor},
+        )
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while len(heard) < lines:
-                    read = (await process.stdout.readline()).decode()
-                    assert read, heard
-                    heard.append(plain(read))
-                    if len(heard) == after:
-                        await then()
+                yield process
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        self.said.append(Said(plain(line), 0, "\n".join(heard), ""))
-
-    def _command(self, line: str) -> list[str]:
-        return [str(self._binary), f"--namespace={self._namespace}", *shlex.split(line)]
 
 
 def plain(text: str) -> str:

@@ -95,13 +95,7 @@ async def get_fleet(k: Kubectl) -> None:
         objects.job("sum", 0.1),
     )
     await k("create -f -", given=text(*made))
-    await objects.counted(k, "deployment web", "availableReplicas", 1)
-    await objects.counted(k, "sts db", "availableReplicas", 1)
-    await objects.counted(k, "ds agent", "numberAvailable", 1)
-    await objects.counted(k, "pdb web", "currentHealthy", 1)
-    await k("wait pod/one --for=condition=Ready --timeout=20s")
-    await k("wait job/sum --for=condition=Complete --timeout=20s")
-    await k.until("Progressing=NewReplicaSetAvailable", _PROGRESS)
+    await _settled(k, web=1)
     for one in ("node node-whole", "pod one", "deployment web", "rs", "sts db", "ds agent"):
         await k(f"get {one} -o=yaml")
     await k(
@@ -127,6 +121,17 @@ async def get_fleet(k: Kubectl) -> None:
 _PROGRESS = "get deployment web -o=jsonpath='{range .status.conditions[*]}{.type}={.reason} {end}'"
 
 
+async def _settled(k: Kubectl, web: int) -> None:
+    """Wait until all that was made is up, ``web`` pods of the Deployment among it."""
+    await objects.counted(k, "deployment web", "availableReplicas", web)
+    await objects.counted(k, "sts db", "availableReplicas", 1)
+    await objects.counted(k, "ds agent", "numberAvailable", 1)
+    await objects.counted(k, "pdb web", "currentHealthy", web)
+    await k("wait pod/one --for=condition=Ready --timeout=20s")
+    await k("wait job/sum --for=condition=Complete --timeout=20s")
+    await k.until("Progressing=NewReplicaSetAvailable", _PROGRESS)
+
+
 async def _something_of_each(k: Kubectl) -> None:
     limits = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}}
     container = {
@@ -149,13 +154,7 @@ async def _something_of_each(k: Kubectl) -> None:
         config("a", k="v"),
     )
     await k("create -f -", given=text(*made))
-    await objects.counted(k, "deployment web", "availableReplicas", 2)
-    await objects.counted(k, "sts db", "availableReplicas", 1)
-    await objects.counted(k, "ds agent", "numberAvailable", 1)
-    await objects.counted(k, "pdb web", "currentHealthy", 2)
-    await k("wait pod/one --for=condition=Ready --timeout=20s")
-    await k("wait job/sum --for=condition=Complete --timeout=20s")
-    await k.until("Progressing=NewReplicaSetAvailable", _PROGRESS)
+    await _settled(k, web=2)
 
 
 async def describe(k: Kubectl) -> None:
