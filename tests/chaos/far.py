@@ -45,8 +45,8 @@ the rest is for a crowded machine."""
 
 BROKEN_GREETING = "Error on transport creation for incoming connection"
 """What asyncio calls a TLS handshake that breaks off, at the gateway's end."""
-END_S = 5.0
-"""How long something may take to notice that all is over."""
+END_S = 30.0
+"""How long something may take to notice that all is over, on a crowded machine too."""
 
 
 Seen: TypeAlias = dict[str, dict[str, str]]
