@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
-SEEDS ?= 1-6
+SEEDS ?= 1-12
 
 # A copied or moved checkout brings a virtual environment along whose scripts still point to the old
 # place, so the stamp says where it was made.
@@ -36,7 +36,7 @@ tutorial: $(STAMP) ## Do what the README's tutorial says (needs kubectl, or `mak
 	@$(PY) hack/tutorial.py
 
 .PHONY: swarm
-swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-6)
+swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-12)
 	@$(BIN)/unmoor swarm --seeds $(SEEDS)
 
 ##@ Work on it

@@ -1,11 +1,13 @@
 """Bugs that somebody might write are found by the swarm: each within 200 seeds.
 
-Seeds are lived through in order until a rule is broken; to be quick, each search begins at a
-seed that is known to find its bug (a missing uid takes a slow request in the wrong moment). Without
-the bug none of these seeds breaks a rule.
+A search lives through seed after seed, from 1 on, until the rule is broken. Then that seed is lived
+through without the bug and must break none, so that it is the bug that was found. Only a search
+that takes minutes begins later (``LATE``).
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import pytest
 
@@ -15,31 +17,41 @@ from unmoor.sim.mischief import Meddling
 SEEDS_MOST = 200
 HOURS = 2.0
 
-BUGS: list[tuple[type[Meddling], int, str]] = [
-    (sabotage.NoUidPrecondition, 4, "nothing-that-is-not-ours"),
-    (sabotage.BudgetNotRead, 1, "a-pod-leaves-by-eviction"),
-    (sabotage.FinalizerRemovedFirst, 1, "the-finalizer-holds"),
-    (sabotage.UnknownTakenForRefused, 5, "a-machine-is-launched-once"),
-    (sabotage.AttemptNotWrittenDown, 1, "a-machine-is-launched-once"),
-    (sabotage.TerminatingTakenForGone, 7, "no-machine-ended-under-a-pod"),
-    (sabotage.WatchTrusted, 6, "no-machine-ended-under-a-pod"),
-    (sabotage.ClockTrusted, 42, "no-machine-ended-under-a-pod"),
-    (sabotage.ReferenceLeft, 8, "nothing-of-ours-is-left"),
-    (sabotage.ClusterTagIgnored, 1, "nothing-that-is-not-ours"),
-    (sabotage.AnyCordonRemoved, 2, "a-cordon-of-a-person-stays"),
-    (sabotage.NotReallyEmpty, 1, "a-node-goes-for-a-reason"),
-    (sabotage.RunningCommandForgotten, 1, "one-command-at-a-time"),
+BUGS: list[tuple[type[Meddling], str]] = [
+    (sabotage.NoUidPrecondition, "nothing-that-is-not-ours"),
+    (sabotage.BudgetNotRead, "a-pod-leaves-by-eviction"),
+    (sabotage.FinalizerRemovedFirst, "the-finalizer-holds"),
+    (sabotage.UnknownTakenForRefused, "a-machine-is-launched-once"),
+    (sabotage.AttemptNotWrittenDown, "a-machine-is-launched-once"),
+    (sabotage.TerminatingTakenForGone, "no-machine-ended-under-a-pod"),
+    (sabotage.WatchTrusted, "no-machine-ended-under-a-pod"),
+    (sabotage.ClockTrusted, "no-machine-ended-under-a-pod"),
+    (sabotage.ReferenceLeft, "nothing-of-ours-is-left"),
+    (sabotage.ClusterTagIgnored, "nothing-that-is-not-ours"),
+    (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"),
+    (sabotage.NotReallyEmpty, "a-node-goes-for-a-reason"),
+    (sabotage.RunningCommandForgotten, "one-command-at-a-time"),
 ]
-"""(the bug, a seed that finds it, the rule that it breaks there)."""
+"""(the bug, the rule that it breaks)."""
+
+LATE: dict[type[Meddling], int] = {sabotage.ClockTrusted: 71}
+"""Where the search for a bug begins that no earlier seed finds: one from seed 1 on came to this."""
 
 
-@pytest.mark.parametrize(
-    ("bug", "first", "rule"), [pytest.param(b, f, r, id=b.__name__) for b, f, r in BUGS]
-)
-def test_a_planted_bug_is_found(bug: type[Meddling], first: int, rule: str) -> None:
-    for seed in range(first, SEEDS_MOST + 1):
-        result = sabotage.play(seed, HOURS, bug())
-        if not result.ok:
-            assert (seed, result.rule) == (first, rule), result.summary
-            return
-    raise AssertionError(f"no seed up to {SEEDS_MOST} has found it")
+@pytest.mark.slow
+@pytest.mark.timeout(600)  # nine worlds at most, but the machine may have much else to do
+@pytest.mark.parametrize(("bug", "rule"), [pytest.param(b, r, id=b.__name__) for b, r in BUGS])
+def test_a_planted_bug_is_found(bug: type[Meddling], rule: str) -> None:
+    seeds = range(LATE.get(bug, 1), SEEDS_MOST + 1)
+    played = (sabotage.play(seed, HOURS, bug()) for seed in seeds)
+    found = next((result for result in played if result.rule == rule), None)
+
+    assert found is not None, f"no seed up to {SEEDS_MOST} has found it"
+    assert _told_without_a_bug(found.seed) == ""
+
+
+@cache
+def _told_without_a_bug(seed: int) -> str:
+    """What the seed breaks by itself: "" when it breaks nothing."""
+    result = sabotage.play(seed, HOURS)
+    return "" if result.ok else result.summary
