@@ -29,8 +29,9 @@ _MAY_DIFFER: tuple[tuple[str, str], ...] = (
     (r"^Service Account: .*\n", ""),
     # Nobody tells kubelets how long to remember secrets.
     (r"^ *node\.alpha\.kubernetes\.io/ttl: .*\n", ""),
-    # A client says this when it ends a watch that it has just begun.
+    # A client says this when it ends a watch that it has just begun, or could not begin in time.
     (r"^I\d{4} .*very short watch.*\n", ""),
+    (r"^E\d{4} .*Failed to watch.*context deadline exceeded.*\n", ""),
     (r"^W\d{4} \S+ +\d+ ", "LOGGED "),
     (r'Invalid value: "\{\\".*\}": ', "Invalid value: OBJECT: "),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UID"),
