@@ -14,7 +14,7 @@ from typing import Any
 from unmoor.model.base import JSON
 from unmoor.model.kinds import KINDS, Resource
 
-_RBAC = "rbac.authorization.k8s.io"
+RBAC = "rbac.authorization.k8s.io"
 _NETWORKING = "networking.k8s.io"
 _KINDS = (
     ("Service", "services", "", True),
@@ -22,10 +22,10 @@ _KINDS = (
     ("ServiceAccount", "serviceaccounts", "", True),
     ("ResourceQuota", "resourcequotas", "", True),
     ("LimitRange", "limitranges", "", True),
-    ("Role", "roles", _RBAC, True),
-    ("RoleBinding", "rolebindings", _RBAC, True),
-    ("ClusterRole", "clusterroles", _RBAC, False),
-    ("ClusterRoleBinding", "clusterrolebindings", _RBAC, False),
+    ("Role", "roles", RBAC, True),
+    ("RoleBinding", "rolebindings", RBAC, True),
+    ("ClusterRole", "clusterroles", RBAC, False),
+    ("ClusterRoleBinding", "clusterrolebindings", RBAC, False),
     ("Ingress", "ingresses", _NETWORKING, True),
     ("IngressClass", "ingressclasses", _NETWORKING, False),
     ("NetworkPolicy", "networkpolicies", _NETWORKING, True),

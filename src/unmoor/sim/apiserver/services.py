@@ -21,7 +21,8 @@ HEADLESS = "None"
 PORTS_FROM, PORTS = 30_000, 2_768
 _ADDRESSES = 1 << 16
 _OF_ADDRESSES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-_OUTWARD = ("NodePort", "LoadBalancer")
+OUTWARD = ("NodePort", "LoadBalancer")
+"""Types of Services that have node ports."""
 
 
 def allocated(table: Table, obj: JSON, old: JSON | None = None) -> JSON:
@@ -44,7 +45,7 @@ def allocated(table: Table, obj: JSON, old: JSON | None = None) -> JSON:
         "ipFamilies": spec.get("ipFamilies") or families,
         "ipFamilyPolicy": spec.get("ipFamilyPolicy") or policy,
     }
-    if kind not in _OUTWARD:
+    if kind not in OUTWARD:
         ports = [_without(one, ("nodePort",)) for one in spec.get("ports") or ()]
     else:
         ports = list(_with_node_ports(spec, before, _taken(others), draw))

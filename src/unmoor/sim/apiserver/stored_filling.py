@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from unmoor.model.base import JSON
+from unmoor.sim.apiserver.services import OUTWARD
+from unmoor.sim.stored import RBAC
 
-_RBAC = "rbac.authorization.k8s.io"
 _STICKY_S = 10_800
-_OUTWARD = ("NodePort", "LoadBalancer")
 
 
 def _service(obj: JSON) -> JSON:
@@ -25,7 +25,7 @@ def _service(obj: JSON) -> JSON:
         spec.setdefault("sessionAffinityConfig", {"clientIP": {"timeoutSeconds": _STICKY_S}})
     if spec.get("ports"):
         spec["ports"] = [_service_port(one or {}) for one in spec["ports"]]
-    if spec["type"] in _OUTWARD or spec.get("externalIPs"):
+    if spec["type"] in OUTWARD or spec.get("externalIPs"):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if spec["type"] == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
@@ -82,7 +82,7 @@ def _binding(obj: JSON) -> JSON:
 
 
 def _of_rbac(reference: JSON) -> JSON:
-    return reference if reference.get("apiGroup") else {**reference, "apiGroup": _RBAC}
+    return reference if reference.get("apiGroup") else {**reference, "apiGroup": RBAC}
 
 
 def _network_policy(obj: JSON) -> JSON:
