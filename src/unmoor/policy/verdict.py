@@ -64,6 +64,7 @@ class Reason(StrEnum):
     SETTLING_GIVEN_UP = "settling-given-up"
     """Moved pods that are no longer waited for: which, and why."""
     CANCELLED_BY_UNCORDON = "cancelled-by-uncordon"
+    """A person uncordoned nodes of a command, which ends it: which command, which nodes."""
     ROLLED_BACK = "rolled-back"
     # A drain waits (001:26-32).
     LOAD_BALANCER = "load-balancer"
