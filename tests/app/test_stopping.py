@@ -13,8 +13,10 @@ from unmoor.runtime import leader
 
 PATIENCE_S = 30.0
 WORK = """
-import asyncio, select, signal
+import asyncio, signal
 from unmoor.app import stopping
+
+stopping.SAME_S = {same_s}
 
 async def work():
     try:
@@ -34,7 +36,8 @@ print(result, flush=True)
 """
 HANGS = "await asyncio.Event().wait()"
 AGAIN = "signal.raise_signal(signal.{name})"
-LATER = "select.select([], [], [], stopping.SAME_S); signal.raise_signal(signal.{name})"
+NOTHING_S = 0.0
+"""``SAME_S``, when whatever follows is to come later; else it is ``PATIENCE_S``."""
 
 
 async def told(
@@ -43,6 +46,7 @@ async def told(
     *,
     begin: str = "pass",
     tail: str = "",
+    same_s: float = PATIENCE_S,
     under: tuple[str, ...] = (),
 ) -> tuple[int, list[str], float]:
     """Exit code, what was printed, and seconds from the signal to the end."""
@@ -50,7 +54,7 @@ async def told(
         *under,
         sys.executable,
         "-c",
-        WORK.format(begin=begin, clean_up=clean_up, tail=tail),
+        WORK.format(begin=begin, clean_up=clean_up, tail=tail, same_s=same_s),
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
@@ -101,13 +105,17 @@ async def test_a_signal_right_after_the_first_is_the_same_one(second: signal.Sig
 
 @pytest.mark.parametrize("second", stopping.SIGNALS)
 async def test_a_later_one_ends_it_as_it_is_whatever_hangs(second: signal.Signals) -> None:
-    code, said, _ = await told(LATER.format(name=second.name), signal.SIGINT)
+    again = AGAIN.format(name=second.name)
+
+    code, said, _ = await told(again, signal.SIGINT, same_s=NOTHING_S)
 
     assert (code, said) == (128 + second, ["works", "cleans up", "puts away", ""])
 
 
 async def test_a_later_one_ends_it_at_the_very_end_too() -> None:
-    code, said, _ = await told("pass", signal.SIGINT, tail=LATER.format(name="SIGTERM"))
+    again = AGAIN.format(name="SIGTERM")
+
+    code, said, _ = await told("pass", signal.SIGINT, tail=again, same_s=NOTHING_S)
 
     assert (code, said) == (128 + signal.SIGTERM, ["works", "cleans up", "puts away", ""])
 
