@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests import tools
@@ -24,6 +25,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for place in {"e2e", "bench"}.intersection(item.path.parent.relative_to(HERE).parts):
             item.add_marker(place)
+
+
+def pytest_runtest_teardown() -> None:
+    """A command that a test has called in its own process sets the log up for its process."""
+    structlog.reset_defaults()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

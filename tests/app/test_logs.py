@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -45,11 +44,10 @@ WALL = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def stream() -> Iterator[io.StringIO]:
+def stream() -> io.StringIO:
     written = io.StringIO()
     logs.configure(level="debug", form="json", stream=written)
-    yield written
-    structlog.reset_defaults()
+    return written
 
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:

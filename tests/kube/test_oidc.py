@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import structlog
 import yaml
 from aiohttp import web
 from structlog.testing import capture_logs
@@ -206,7 +205,6 @@ async def test_a_file_that_cannot_be_written_is_told_and_we_go_on(
 ) -> None:
     async with client_of(server, issuer.user(), clock, file) as api:
         spoil(file, trouble)
-        structlog.reset_defaults()
         with capture_logs() as logs:
             await get(api)
             clock.elapsed_s = 600

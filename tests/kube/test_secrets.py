@@ -15,7 +15,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import structlog
 from aiohttp import web
 from structlog.testing import capture_logs
 
@@ -110,7 +109,6 @@ def said(
     """Whatever was said; looked through at the end, with logs, warnings and output."""
     collected: list[str] = []
     caplog.set_level(logging.DEBUG)
-    structlog.reset_defaults()
     with capture_logs() as logs, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         yield collected

@@ -8,11 +8,9 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
 from tests.scenarios import objects
 from tests.scenarios.virtual import NAMESPACE, QUICK
@@ -48,11 +46,10 @@ WRONG: dict[str, tuple[Ref, JSON]] = {
 
 
 @pytest.fixture
-def stream() -> Iterator[io.StringIO]:
+def stream() -> io.StringIO:
     written = io.StringIO()
     logs.configure(level="info", form="json", stream=written)
-    yield written
-    structlog.reset_defaults()
+    return written
 
 
 async def _hour(*wrong: tuple[Ref, JSON]) -> None:
