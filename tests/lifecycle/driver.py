@@ -71,6 +71,8 @@ class World:
         self.facts: list[Fact] = []
         self.fails: Fails = lambda _: False
         """These requests never arrive."""
+        self.refuses: Fails = lambda _: False
+        """These writes the server will not do."""
         self.forgets: Fails = lambda _: False
         """These are carried out, and the answer is lost."""
         self.memories: dict[tuple[str, str], Any] = {}
@@ -87,7 +89,6 @@ class World:
         self._version = 1
 
     # What a test asks.
-
     def names(self, kind: str) -> list[str]:
         return sorted(obj.name for obj in self.view._objects[kind].values())
 
@@ -102,7 +103,6 @@ class World:
         return sum(fact.value for fact in self.facts if fact.name == name)
 
     # What a test does.
-
     def put(self, obj: Object) -> None:
         """Change or create an object from outside."""
         self._version += 1
@@ -146,6 +146,9 @@ class World:
             self.effects.append(effect)
             if self.fails(effect):
                 problem: Problem | None = self._lose(effect)
+            elif isinstance(effect, Patch | Delete) and self.refuses(effect):
+                problem = Problem(ProblemKind.FORBIDDEN, "a webhook says no", code=403)
+                self._answer(Asked.WRITE, effect.ref.uid, None, problem)
             else:
                 problem = self.act(effect)
                 if self.forgets(effect):
@@ -183,7 +186,6 @@ class World:
         self.settle(*rows)
 
     # The servers.
-
     def _lose(self, effect: AnyEffect) -> Problem:
         """Nobody knows whether it was done."""
         problem = Problem(ProblemKind.UNKNOWN, "timeout")

@@ -245,6 +245,7 @@ SPEC_10_4 = {
 }
 OURS = {
     "moved_pods_limit_s": 600,
+    "refused_write_limit_s": 60,
     "absence_memory_s": 60,
     "pods_memory_s": 10,
     "deadline_least_s": 300,

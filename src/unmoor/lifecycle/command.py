@@ -7,7 +7,8 @@ object and then on the node; the API server itself is asked which pods are on th
 may have missed one; then the phase says that they go, and only then are nodes deleted. It is over
 when the nodes are gone and the pods that it moved are ready again (R3).
 
-A person's word counts: who uncordons a node of a command cancels it, and who deletes one is obeyed.
+A node that the server refuses to change is left out, too, after a while: others wait for its
+command. A person's word counts: who uncordons a node cancels its command, who deletes it is obeyed.
 
 Must not: choose nodes (``policy``), or drain them (``termination``).
 """
@@ -34,11 +35,14 @@ from unmoor.lifecycle.step import Step, join
 from unmoor.model.disruption import UNCORDONED, Disruption, DisruptionPhase
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
+from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
 from unmoor.policy import methods, settling
 from unmoor.policy.settling import Unsettled
 from unmoor.policy.verdict import Verdict
 
+TOLD_MAX = 20
+"""So many nodes that are left out become events at once; the object names all."""
 NODES_AT_ONCE_MAX = 1_000
 """So many nodes are written to in one step; the rest in the next, for each write wakes us again.
 
@@ -49,22 +53,19 @@ A command of ours names no more, but a person may have written one.
 class Memory(msgspec.Struct, frozen=True):
     """Droppable: when all nodes of which command were first seen cordoned.
 
-    ``told``: how many of the refusals of a long list have become events so far.
+    ``told``: how many of the refusals of a long list have become events so far. ``writing``: the
+    uids of the nodes that are written to, all of them since ``writing_at``.
     """
 
     name: str = ""
-    cordoned_at: float = 0.0
+    cordoned_at: float | None = None
     told: int = 0
+    writing: tuple[str, ...] = ()
+    writing_at: float = 0.0
 
 
 class Uncordoned(msgspec.Struct, frozen=True):
     """A person has taken nodes back."""
-
-    nodes: tuple[Node, ...]
-
-
-class LettingGo(msgspec.Struct, frozen=True):
-    """Nodes that are left out still bear the command's mark."""
 
     nodes: tuple[Node, ...]
 
@@ -78,7 +79,7 @@ class LeavingOut(msgspec.Struct, frozen=True):
 class Marking(msgspec.Struct, frozen=True):
     """Nodes without the mark."""
 
-    nodes: tuple[Node, ...]
+    new: tuple[Node, ...]
 
 
 class Confirming(msgspec.Struct, frozen=True):
@@ -125,7 +126,6 @@ class Ended(msgspec.Struct, frozen=True):
 
 Phase: TypeAlias = (
     Uncordoned
-    | LettingGo
     | LeavingOut
     | Marking
     | Confirming
@@ -145,7 +145,7 @@ def phase_of(view: View, command: Disruption, memory: Memory, moment: Moment) ->
         case DisruptionPhase.PENDING:
             return _before_deleting(view, command, memory, moment)
         case DisruptionPhase.DELETING:
-            return _while_deleting(view, command)
+            return _while_deleting(view, command, memory, moment)
         case DisruptionPhase.SETTLING:
             return _while_settling(view, command, moment)
         case DisruptionPhase.SUCCEEDED | DisruptionPhase.CANCELLED:
@@ -158,23 +158,22 @@ def _before_deleting(view: View, command: Disruption, memory: Memory, moment: Mo
     nodes = _present(view, command)
     if taken := tuple(node for node in nodes if _is_taken_back(node, command)):
         return Uncordoned(taken)
-    if dropped := _left_behind(view, command):
-        return LettingGo(dropped)
     staying = [node for node in nodes if not node.is_deleting]
     judged = [methods.still_holds(view, command, node, moment) for node in staying]
     if refused := tuple(verdict for verdict in judged if verdict is not None):
         return LeavingOut(refused)  # R30
     if unmarked := tuple(node for node in staying if node.disruption != command.name):
-        return Marking(unmarked)
+        return _unless_refused(view, command, memory, Marking(unmarked), moment)
     if not nodes:
         return Emptied()
-    since = memory.cordoned_at if memory.name == command.name else moment.mono
+    known_at = memory.cordoned_at if memory.name == command.name else None
+    since = moment.mono if known_at is None else known_at
     method, until = methods.method_of(command), since + view.settings.cadence.cordon_quiet_s
     asking = roll_call.of_nodes(view, staying, method, until, moment)
     return Deciding() if asking is None else Confirming(since, asking)
 
 
-def _while_deleting(view: View, command: Disruption) -> Phase:
+def _while_deleting(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
     nodes = _present(view, command)
     if not nodes:
         return Gone()
@@ -184,7 +183,33 @@ def _while_deleting(view: View, command: Disruption) -> Phase:
     judged = [methods.still_ours(view, command, node) for node in staying]
     if refused := tuple(verdict for verdict in judged if verdict is not None):
         return LeavingOut(refused)
-    return Deleting(staying, nodes)
+    return _unless_refused(view, command, memory, Deleting(staying, nodes), moment)
+
+
+def _unless_refused(
+    view: View, command: Disruption, memory: Memory, phase: Marking | Deleting, moment: Moment
+) -> Phase:
+    """A node that nobody lets us write to is not waited for: others hang on the command."""
+    known = _writing(command, phase, memory, moment)
+    if moment.mono < known.writing_at + view.settings.cadence.refused_write_limit_s:
+        return phase
+    answers = ((node, view.answer(Asked.WRITE, node.uid)) for node in phase.new)
+    refused = tuple(
+        report.unwritable(command, node, answer.problem)
+        for node, answer in answers
+        if answer is not None and answer.problem and answer.at.mono > known.writing_at
+    )
+    return LeavingOut(refused) if refused else phase
+
+
+def _writing(
+    command: Disruption, phase: Marking | Deleting, memory: Memory, moment: Moment
+) -> Memory:
+    """Since when these very nodes are written to, or have been refused."""
+    uids = tuple(node.uid for node in phase.new)
+    if (memory.name, memory.writing) == (command.name, uids):
+        return memory
+    return Memory(name=command.name, writing=uids, writing_at=moment.mono)
 
 
 def _while_settling(view: View, command: Disruption, moment: Moment) -> Phase:
@@ -222,23 +247,31 @@ def _left_behind(view: View, command: Disruption) -> tuple[Node, ...]:
 
 
 def advance(view: View, command: Disruption, memory: Memory | None, moment: Moment) -> Step[Memory]:
-    """Take one step of a running command."""
+    """Take one step of a running command, and let go of what was left out of it."""
     known = memory or Memory()
     phase = phase_of(view, command, known, moment)
+    dropped = _left_behind(view, command)[:NODES_AT_ONCE_MAX]
+    letting_go = Step[Memory](effects=tuple(_let_go(node, command) for node in dropped))
+    return join(letting_go, _advance(view, command, phase, known, moment))
+
+
+def _advance(
+    view: View, command: Disruption, phase: Phase, memory: Memory, moment: Moment
+) -> Step[Memory]:
     match phase:
         case Marking(nodes):
-            return Step(effects=tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
+            marks = tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX])
+            return Step(effects=marks, memory=_writing(command, phase, memory, moment))
         case Confirming(since, asking):
             waiting = _waiting(report.running(command, "its nodes are cordoned"))
             return join(join(waiting, Step(memory=Memory(command.name, since))), asking)
-        case LettingGo(nodes):
-            return Step(effects=tuple(_let_go(node, command) for node in nodes[:NODES_AT_ONCE_MAX]))
         case Deciding() | Emptied() | Gone() | Ended():
             return _turn(command, phase, moment)
         case Uncordoned() | LeavingOut() | Over():
             return _end_or_shrink(command, phase, moment)
-        case Deleting(new, left):
-            return _delete(view, command, new, left, moment)
+        case Deleting():
+            known = _writing(command, phase, memory, moment)
+            return join(Step(memory=known), _delete(view, command, phase, moment))
         case Settling(owners):
             again = Step[Memory](wake_at=moment.after(view.settings.cadence.drain_poll_s))
             return join(_waiting(report.settling(command, owners)), again)
@@ -279,7 +312,8 @@ def _end_or_shrink(
             # In the object first: what is not there may still bear the mark.
             left_out = {one.subject.name: one.message for one in verdicts}
             patch = _write(command, command.phase, moment, left_out=left_out)
-            return Step(effects=(patch,), verdicts=verdicts)
+            told = (publish for verdict in verdicts[:TOLD_MAX] for publish in say(verdict))
+            return Step(effects=(patch, *told), verdicts=verdicts)
         case Over(message):
             return _succeed(command, message, moment)
         case never:
@@ -335,17 +369,18 @@ def _cancel(command: Disruption, nodes: tuple[Node, ...], moment: Moment) -> Ste
 def _delete(
     view: View,
     command: Disruption,
-    new: tuple[Node, ...],
-    left: tuple[Node, ...],
+    phase: Deleting,
     moment: Moment,
 ) -> Step[Memory]:
     """001: delete the nodes and wait for the termination controller."""
     by_name = {one.name: one for one in command.spec.nodes}
     effects: list[AnyEffect] = []
-    for node in new[:NODES_AT_ONCE_MAX]:
+    for node in phase.new[:NODES_AT_ONCE_MAX]:
         effects.append(_deletion(node, view.identity.cluster, command))
         effects += report.going(node, by_name[node.name], command)
-    verdict = report.running(command, f"nodes are still there ({len(left)}): {left[0].name}")
+    verdict = report.running(
+        command, f"nodes are still there ({len(phase.left)}): {phase.left[0].name}"
+    )
     again = moment.after(view.settings.cadence.drain_poll_s)
     return join(_waiting(verdict), Step(effects=tuple(effects), wake_at=again))
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmoor.lifecycle.effects import Publish
+from unmoor.lifecycle.launch import shortened
 from unmoor.model.base import Ref
-from unmoor.model.disruption import DisruptedNode, Disruption
+from unmoor.model.disruption import REFUSED, DisruptedNode, Disruption
 from unmoor.model.kinds import ref_of
 from unmoor.model.node import Node
+from unmoor.model.observation import Problem
 from unmoor.policy import methods
 from unmoor.policy.settling import Unsettled
 from unmoor.policy.verdict import Reason, Verdict
@@ -51,6 +53,23 @@ def cancelled(command: Disruption, nodes: tuple[Node, ...]) -> Verdict:
 def uncordoned(nodes: tuple[Node, ...]) -> str:
     """What a person did."""
     return f"a person uncordoned {', '.join(node.name for node in nodes)}"
+
+
+def unwritable(command: Disruption, node: Node, problem: Problem) -> Verdict:
+    """Say in whose words a node is left out that the server does not let us change."""
+    words = shortened(problem.message)
+    return Verdict(
+        subject=ref_of(node),
+        method=methods.method_of(command),
+        reason=Reason.WRITE_REFUSED,
+        message=(
+            f"{REFUSED} ({problem.kind}): {words}; {command.name} goes on without it; look at "
+            "admission webhooks, policies, and our rights"
+        ),
+        evidence={"disruption": command.name, "code": problem.code},
+        event="WriteRefused",
+        is_warning=True,
+    )
 
 
 def going(node: Node, identity: DisruptedNode, command: Disruption) -> list[Publish]:

@@ -61,6 +61,13 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     moved_pods_limit_s: Annotated[
         float, Meta(description="the next command stops waiting for the pods of the last one (R3)")
     ] = 10 * MINUTE
+    refused_write_limit_s: Annotated[
+        float,
+        Meta(
+            description="a command goes on without a node that the server has refused to change "
+            "for this long"
+        ),
+    ] = 1 * MINUTE
     # Provisioning
     batch_start_wait_s: Annotated[
         float, Meta(description="after the first pending pod, until a batch is begun")
@@ -184,7 +191,11 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
         float, Meta(description="volumes of evicted pods are waited for at most this long")
     ] = 6 * MINUTE
     uncordon_respect_s: Annotated[
-        float, Meta(description="a node that a person took from a command is left alone so long")
+        float,
+        Meta(
+            description="a node that a person took from a command, or that the server refused to "
+            "change, is left alone so long"
+        ),
     ] = 15 * MINUTE
     # The cloud
     node_template_refresh_s: Annotated[

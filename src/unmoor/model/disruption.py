@@ -16,6 +16,8 @@ from unmoor.model.base import Object, Struct
 
 UNCORDONED = "a person uncordoned it"
 """In ``status.leftOut``: a person took the node back."""
+REFUSED = "the API server refuses to change it"
+"""How it begins in ``status.leftOut`` when a node could not be cordoned, or deleted."""
 
 
 class DisruptionPhase(StrEnum):
@@ -100,3 +102,10 @@ class Disruption(Object):
         """Uids of the nodes that a person took back; they are left alone for a while."""
         left_out = self.status.left_out
         return tuple(n.uid for n in self.spec.nodes if left_out.get(n.name) == UNCORDONED)
+
+    @property
+    def left_alone(self) -> tuple[str, ...]:
+        """Uids of the nodes that no command touches for a while, theirs and the unchangeable."""
+        left_out = self.status.left_out
+        refused = (n.uid for n in self.spec.nodes if left_out.get(n.name, "").startswith(REFUSED))
+        return (*self.taken_back, *refused)

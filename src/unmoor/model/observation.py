@@ -33,6 +33,9 @@ class Asked(StrEnum):
     """Was the machine told to go? (provider id) -> True"""
     EVICTION = "eviction"
     """Was the eviction admitted? (pod uid) -> True"""
+    WRITE = "write"
+    """Did the server refuse the last write to it? (uid) -> True, or a problem that stays; no answer
+    when none was refused yet, and none about pods"""
     PODS = "pods"
     """Which pods are on a node? (its name) -> the monotonic time of asking; they are in the view"""
     OBJECT = "object"

@@ -75,7 +75,7 @@ INDEXES: tuple[Index, ...] = (
     Index("machines_by_claim", "Machine", lambda machine: machine.claims),
     Index("machines_by_provisioner", "Machine", lambda machine: _given(machine.provisioner_name)),
     Index("budgets_by_namespace", "PodDisruptionBudget", lambda budget: [budget.namespace]),
-    Index("disruptions_by_taken_node", "Disruption", lambda disruption: disruption.taken_back),
+    Index("disruptions_by_left_node", "Disruption", lambda disruption: disruption.left_alone),
     Index("claims_by_volume", "PersistentVolumeClaim", lambda c: _given(c.spec.volume_name)),
     Index("attachments_by_node", "VolumeAttachment", lambda a: _given(a.spec.node_name)),
 )
@@ -173,8 +173,8 @@ class View:
         return self._by("nodes_by_disruption", "Node", disruption)
 
     def disruptions_without(self, node_uid: str) -> tuple[Disruption, ...]:
-        """The disruptions that a person took a node back from."""
-        return self._by("disruptions_by_taken_node", "Disruption", node_uid)
+        """The disruptions that left a node out of which others keep away for a while."""
+        return self._by("disruptions_by_left_node", "Disruption", node_uid)
 
     def machines_of(self, provider_id: str) -> tuple[Machine, ...]:
         """The machines of one cloud machine: one, normally."""

@@ -133,12 +133,19 @@ def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -
     for command in view.disruptions_without(node.uid):
         since = command.status.finished_at
         until = None if since is None else later(since, respect_s)
-        if until is not None and moment.wall < until:
+        if until is None or moment.wall >= until:
+            continue
+        if node.uid in command.taken_back:
             message = (
                 f"a person took it back from disruption {command.name}; "
                 f"it is left alone until {rfc3339(until)}"
             )
             return _blocked(node, machine, method, Reason.TAKEN_BACK, message)
+        message = (
+            f"disruption {command.name} went on without it: {command.status.left_out[node.name]}; "
+            f"it is left alone until {rfc3339(until)}"
+        )
+        return _blocked(node, machine, method, Reason.WRITE_REFUSED, message)
     return None
 
 

@@ -50,6 +50,7 @@ class Reason(StrEnum):
     """Field, value and remedy."""
     NOMINATED = "nominated"
     TAKEN_BACK = "taken-back"
+    WRITE_REFUSED = "write-refused"
     DO_NOT_EVICT = "do-not-evict"
     NEXT_COMMAND = "next-command"
     # Emptiness (001:53).

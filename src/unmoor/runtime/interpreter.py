@@ -69,6 +69,8 @@ _KIND_OF_CODE = {
 }
 _UNKNOWN_REASONS = frozenset({"Timeout", "ServerTimeout"})
 """API reference: StatusReason; the server itself cannot say what came of it (code 500 or 504)."""
+_REFUSALS = frozenset({ProblemKind.FORBIDDEN, ProblemKind.INVALID, ProblemKind.FAILED})
+"""What a server says that will not write, an admission webhook that fails among it."""
 _KIND_OF_CLOUD = {
     "not-found": ProblemKind.NOT_FOUND,
     "insufficient-capacity": ProblemKind.INSUFFICIENT_CAPACITY,
@@ -233,7 +235,11 @@ class Interpreter:
                 self._store.forget(ref.kind, ref.key, ref.uid)
             elif _may_be_looked_up(problem):
                 problem = _with_pause_of(await self._read(ref), problem)
+            if problem.kind in _REFUSALS and ref.kind != PODS.kind:
+                self._answer(Asked.WRITE, ref.uid, None, problem)
             return problem
+        if self._store.answer(Asked.WRITE, ref.uid) is not None:
+            self._answer(Asked.WRITE, ref.uid, True, None)
         return None
 
     async def _create(self, effect: Create) -> Problem | None:

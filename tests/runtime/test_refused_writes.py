@@ -1,0 +1,53 @@
+"""What the server will not write is an answer that steps find, until a write is done."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtime.bench import Bench, cordon
+from tests.runtime.scripted import Planned, refused
+from unmoor.lifecycle.effects import Evict
+from unmoor.model.observation import Asked
+from unmoor.runtime.ports import Unreachable
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_refusal"),
+    [
+        (refused(403, "Forbidden", "admission webhook denied the request"), True),
+        (refused(422, "Invalid"), True),
+        (refused(500, "InternalError", "failed calling webhook"), True),
+        (refused(409, "Conflict"), False),
+        (refused(429, "TooManyRequests"), False),
+        (Unreachable("reset"), False),
+    ],
+    ids=str,
+)
+def test_only_a_word_of_the_server_is_a_refusal(answer: Planned, *, is_refusal: bool) -> None:
+    bench = Bench()
+    bench.api.plan("patch", answer)
+    bench.do(cordon(bench.node))
+    found = bench.store.answer(Asked.WRITE, bench.node.uid)
+
+    assert (found is not None) == is_refusal
+    assert found is None or found.problem is not None
+
+
+def test_a_write_that_is_done_ends_it() -> None:
+    bench = Bench()
+    bench.api.plan("patch", refused(403, "Forbidden"), None)
+    bench.do(cordon(bench.node))
+    bench.do(cordon(bench.node))
+    found = bench.store.answer(Asked.WRITE, bench.node.uid)
+
+    assert found is not None
+    assert found.result is True
+
+
+def test_evictions_have_an_answer_of_their_own() -> None:
+    bench = Bench()
+    bench.api.plan("create", refused(403, "Forbidden"))
+    bench.do(Evict(ref=bench.pod))
+
+    assert bench.store.answer(Asked.WRITE, bench.pod.uid) is None
+    assert bench.store.answer(Asked.EVICTION, bench.pod.uid) is not None
