@@ -250,6 +250,18 @@ async def test_a_service_keeps_its_address_and_its_ports(place: Place, wire: Wir
     assert 30_000 <= wider["ports"][0]["nodePort"] < 32_768
 
 
+async def test_a_service_keeps_an_address_that_a_client_chose(place: Place, wire: Wire) -> None:
+    ref = place.ref(STORED["Service"], "web")
+    body = service({"port": 80})
+    free = (await wire.create(STORED["Service"], body, namespace=ref.namespace)).body["spec"]
+    await wire.delete(ref)
+    chosen = service({"port": 80}, clusterIP=free["clusterIP"])
+    await wire.create(STORED["Service"], chosen, namespace=ref.namespace)
+    kept = (await wire.replace(ref, body)).body["spec"]
+
+    assert kept["clusterIP"] == free["clusterIP"]
+
+
 async def test_ports_of_a_service_merge_by_number(place: Place, wire: Wire) -> None:
     ref = place.ref(STORED["Service"], "web")
     body = service({"name": "a", "port": 80})
