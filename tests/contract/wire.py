@@ -151,7 +151,8 @@ async def _over_http(api: KubeApi, method: str, call: Call) -> Answer:
         body=None if call.body is None else call.text.encode(),
         content_type=PATCH_TYPES[call.how] if call.how else "application/json",
     )
-    async with await api._start(request, await api._proof(request), PATIENCE_S) as response:
+    response, _ = await api._start(request, await api._proof(request), PATIENCE_S)
+    async with response:
         warnings = tuple(
             json.loads(one.removeprefix("299 - ")) for one in response.headers.getall("Warning", ())
         )

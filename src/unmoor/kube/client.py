@@ -28,6 +28,7 @@ from unmoor.kube.answer import error_of, error_of_status, excerpt, foreign
 from unmoor.kube.auth import AuthError
 from unmoor.kube.codec import Malformed, ServerSaid, codec_of, decode_object
 from unmoor.kube.connection import (
+    UNTIMED,
     Pool,
     TooLong,
     beginning,
@@ -152,8 +153,8 @@ class KubeApi:
         request = Request(
             method="GET", path=collection(resource, query.namespace), query=parameters
         )
-        async with self._answered(request, total_s=self._settings.timeout_s) as response:
-            body = await whole(response, self._settings.answer_limit_bytes)
+        async with self._answered(request, total_s=self._settings.timeout_s) as (response, until):
+            body = await whole(response, self._settings.answer_limit_bytes, until)
             page = codec_of(resource).page(body)
         if not page.resource_version:
             # Who believes an empty list of nobody knows when forgets everything.
@@ -177,10 +178,10 @@ class KubeApi:
         codec = codec_of(resource)
         total_s = watch_s + self._settings.watch_grace_s
         try:
-            async with self._answered(request, total_s=total_s) as response:
+            async with self._answered(request, total_s=total_s) as (response, until):
                 probe_often(response)
                 is_ours = False
-                async for line in lines_of(response, self._settings.line_limit_bytes):
+                async for line in lines_of(response, self._settings.line_limit_bytes, until):
                     if not is_ours:
                         codec.check_kind(line)
                         is_ours = True
@@ -275,25 +276,28 @@ class KubeApi:
         return found
 
     async def _json(self, request: Request) -> JSON:
-        async with self._answered(request, total_s=self._settings.timeout_s) as response:
-            return decode_object(await whole(response, self._settings.answer_limit_bytes))
+        async with self._answered(request, total_s=self._settings.timeout_s) as (response, until):
+            return decode_object(await whole(response, self._settings.answer_limit_bytes, until))
 
     @asynccontextmanager
     async def _answered(
         self, request: Request, *, total_s: float
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A successful answer, its body not read yet; reading may take ``total_s`` in all."""
+    ) -> AsyncIterator[tuple[aiohttp.ClientResponse, float]]:
+        """A successful answer, its body not read yet, and until when by the loop's clock it may be.
+
+        The answer may take ``total_s`` in all.
+        """
         proof = await self._proof(request)
         response: aiohttp.ClientResponse | None = None
         try:
-            response = await self._start(request, proof, total_s)
+            response, until = await self._start(request, proof, total_s)
             if response.status == 401 and await self._renew(request, proof):  # noqa: PLR2004
                 hang_up(response)
                 proof = await self._proof(request)
-                response = await self._start(request, proof, total_s)
+                response, until = await self._start(request, proof, total_s)
             if not response.ok or response.status >= 300:  # noqa: PLR2004
                 raise await self._refusal(response, proof)
-            yield response
+            yield response, until
         except _SENSELESS as error:
             raise Unreachable(f"{request}: {error}") from None
         except _BROKEN as error:
@@ -312,7 +316,7 @@ class KubeApi:
 
     async def _start(
         self, request: Request, proof: Proof, total_s: float
-    ) -> aiohttp.ClientResponse:
+    ) -> tuple[aiohttp.ClientResponse, float]:
         wait_s = self._bucket.reserve(self._clock.now().mono)
         if wait_s:
             await self._clock.sleep(wait_s)
@@ -322,19 +326,21 @@ class KubeApi:
         way: dict[str, Any] = {"headers": headers}
         if self._proxy is not None:
             way = self._proxy.options(self._server, headers)
+        until = asyncio.get_running_loop().time() + total_s
         # Whatever happens to the body, the first line must come soon.
-        async with asyncio.timeout(self._settings.timeout_s):
-            return await self._connected().request(
+        async with asyncio.timeout(min(self._settings.timeout_s, total_s)):
+            response = await self._connected().request(
                 request.method,
                 self._server + request.path,
                 params=request.query,
                 data=request.body,
-                timeout=aiohttp.ClientTimeout(total=total_s),
+                timeout=UNTIMED,
                 ssl=self._contexts.of(proof.certificate, proof.key) or True,
                 server_hostname=self._server_name,
                 allow_redirects=False,
                 **way,
             )
+        return response, until
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:

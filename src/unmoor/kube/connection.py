@@ -7,6 +7,7 @@ Must not: know what is said on it.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -25,6 +26,11 @@ BEGINNING_BYTES = 2**20
 """What is read of an answer that should be short."""
 KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_PROBES = 30, 10, 3
 """A watch may be silent for minutes; the kernel notices within one when the other side is gone."""
+
+
+UNTIMED = aiohttp.ClientTimeout(total=None)
+"""No limits of aiohttp's own: where one of them is over in the moment in which a task is cancelled,
+aiohttp takes the cancellation for its own, and the task goes on. asyncio's can tell them apart."""
 
 
 class TooLong(Exception):
@@ -46,15 +52,16 @@ class Pool(aiohttp.TCPConnector):
         return None
 
 
-async def whole(response: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
-    """The body. Raises TooLong."""
+async def whole(response: aiohttp.ClientResponse, limit_bytes: int, until: float) -> bytes:
+    """The body. Raises TooLong, and TimeoutError at ``until`` by the loop's clock."""
     pieces: list[bytes] = []
     size = 0
-    async for piece in response.content.iter_any():
-        size += len(piece)
-        if size > limit_bytes:
-            raise TooLong(f"the answer is longer than {limit_bytes / 2**20:g} MiB")
-        pieces.append(piece)
+    async with asyncio.timeout_at(until):
+        async for piece in response.content.iter_any():
+            size += len(piece)
+            if size > limit_bytes:
+                raise TooLong(f"the answer is longer than {limit_bytes / 2**20:g} MiB")
+            pieces.append(piece)
     return b"".join(pieces)
 
 
@@ -68,10 +75,16 @@ async def beginning(response: aiohttp.ClientResponse) -> bytes:
     return body
 
 
-async def lines_of(response: aiohttp.ClientResponse, limit_bytes: int) -> AsyncIterator[bytes]:
-    """The body line by line, as it comes. Raises LineTooLong."""
+async def lines_of(
+    response: aiohttp.ClientResponse, limit_bytes: int, until: float
+) -> AsyncIterator[bytes]:
+    """The body line by line, as it comes. Raises LineTooLong, and TimeoutError at ``until``."""
     lines = Lines(limit_bytes)
-    async for piece in response.content.iter_any():
+    while True:
+        async with asyncio.timeout_at(until):  # not while somebody else has his turn
+            piece = await response.content.readany()
+        if not piece:
+            break
         for line in lines.feed(piece):
             yield line
     if rest := lines.rest():

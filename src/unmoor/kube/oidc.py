@@ -9,6 +9,7 @@ Must not: decide when to renew.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ import structlog
 
 from unmoor.kube import token_store
 from unmoor.kube.auth import AuthError, Oidc, is_token
-from unmoor.kube.connection import beginning
+from unmoor.kube.connection import UNTIMED, beginning
 from unmoor.kube.refusal import ConfigError
 from unmoor.kube.renewal import Grant, Proof
 from unmoor.kube.rotating import Rotating
@@ -145,11 +146,10 @@ class Issuer:
 
     async def _asked(self) -> _Tokens:
         auth = self._auth
-        timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
         try:
             context = trusting(self._authority.texts()[0], auth.origin, "idp-certificate-authority")
             connector = aiohttp.TCPConnector(ssl=context)
-            async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
+            async with aiohttp.ClientSession(connector=connector, timeout=UNTIMED) as session:
                 about = await self._metadata(session)
                 return await self._refreshed(session, about)
         except ConfigError as error:
@@ -162,7 +162,11 @@ class Issuer:
 
     async def _metadata(self, session: aiohttp.ClientSession) -> _Metadata:
         url = self._auth.issuer.rstrip("/") + "/.well-known/openid-configuration"
-        async with session.get(url, allow_redirects=False, **self._way({})) as response:
+        way = self._way({})
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            session.get(url, allow_redirects=False, **way) as response,
+        ):
             body = await beginning(response)
             if response.status != 200:  # noqa: PLR2004
                 raise self._failure(f"{url} answers {response.status}", "check idp-issuer-url")
@@ -181,7 +185,10 @@ class Issuer:
         form = {"grant_type": "refresh_token", "refresh_token": self._refresh_token.reveal()}
         way = self._way(self._login(form, about))
         url = about.token_endpoint
-        async with session.post(url, data=form, allow_redirects=False, **way) as response:
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            session.post(url, data=form, allow_redirects=False, **way) as response,
+        ):
             body = await beginning(response)
             if response.status != 200:  # noqa: PLR2004
                 raise self._failure(f"{url} answers {response.status}{_why(body)}", _AGAIN)
