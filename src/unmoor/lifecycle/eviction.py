@@ -23,7 +23,7 @@ from unmoor.model.disruption_budget import PodDisruptionBudget
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
-from unmoor.model.observation import Answer, Asked, ProblemKind
+from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.model.wording import counted
@@ -344,9 +344,10 @@ def held_back(
         if answer is None or answer.problem is None:
             continue
         is_full = answer.problem.kind is ProblemKind.TOO_MANY_REQUESTS
-        if pod.uid in again and is_full and not _is_held(pod, budgets_over(view, pod)):
+        budgets = budgets_over(view, pod)
+        if pod.uid in again and is_full and not _is_held(pod, budgets):
             continue
-        verdicts.append(_held(view, node, pod, answer, method))
+        verdicts.append(_held(node, pod, answer.problem, budgets, method))
     return tuple(verdicts)
 
 
@@ -355,19 +356,23 @@ def _is_held(pod: Pod, budgets: tuple[PodDisruptionBudget, ...]) -> bool:
     return len(budgets) > 1 or any(is_exhausted(budget, pod) for budget in budgets)
 
 
-def _held(view: View, node: Node, pod: Pod, answer: Answer[bool], method: Method) -> Verdict:
+def _held(
+    node: Node,
+    pod: Pod,
+    problem: Problem,
+    budgets: tuple[PodDisruptionBudget, ...],
+    method: Method,
+) -> Verdict:
     """On the real node, and on the pod (spec 5.3's pseudo-node is not copied)."""
-    assert answer.problem is not None
-    budgets = budgets_over(view, pod)
     if len(budgets) > 1:
         reason, message = Reason.TWO_BUDGETS, about_budgets(pod, budgets)
-    elif answer.problem.kind is ProblemKind.TOO_MANY_REQUESTS and _is_held(pod, budgets):
+    elif problem.kind is ProblemKind.TOO_MANY_REQUESTS and _is_held(pod, budgets):
         reason, message = Reason.BUDGET, about_budgets(pod, budgets)
     else:
         reason = Reason.EVICTION_REFUSED
         message = (
             f"the eviction of pod {pod.namespace}/{pod.name} was refused "
-            f"({answer.problem.kind}): {answer.problem.message}; it is asked again"
+            f"({problem.kind}): {problem.message}; it is asked again"
         )
     verdict = hindrance(
         node,
@@ -376,6 +381,6 @@ def _held(view: View, node: Node, pod: Pod, answer: Answer[bool], method: Method
         message,
         pod=f"{pod.namespace}/{pod.name}",
         budgets=", ".join(f"{one.namespace}/{one.name}" for one in budgets),
-        code=answer.problem.code,
+        code=problem.code,
     )
     return msgspec.structs.replace(verdict, also_on=(ref_of(pod),))

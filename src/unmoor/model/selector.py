@@ -73,11 +73,15 @@ class LabelSelector(Struct):
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """True when every part agrees with ``labels``. Raises SelectorError for a bad part."""
-        # Every expression is looked at, so that the labels at hand cannot hide a bad one.
-        agreed = [_agrees(expression, labels) for expression in self.match_expressions]
-        return all(agreed) and all(
-            labels.get(key) == value for key, value in self.match_labels.items()
-        )
+        # Plain loops: each look at a drain asks this for each pod and budget.
+        agrees = True
+        for expression in self.match_expressions:
+            # Every one is looked at, so that the labels at hand cannot hide a bad one.
+            agrees = _agrees(expression, labels) and agrees
+        for key, value in self.match_labels.items():
+            if labels.get(key) != value:
+                return False
+        return agrees
 
 
 def matches(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:

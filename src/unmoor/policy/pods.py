@@ -87,9 +87,9 @@ def standing_of(pod: Pod, moment: Moment, patience: Patience) -> Standing:
         return DAEMON  # R1, against the letter of 001:28
     if pod.is_terminal:
         return TERMINAL
-    if patience.is_over(pod, moment):
-        return STUCK  # T078
-    return TERMINATING if pod.is_deleting else ORDINARY
+    if not pod.is_deleting:
+        return ORDINARY
+    return STUCK if patience.is_over(pod, moment) else TERMINATING  # T078
 
 
 def counted(pods: Iterable[Pod], moment: Moment, patience: Patience) -> tuple[Pod, ...]:
