@@ -6,6 +6,7 @@ Each trouble sends what it wants to a client and says whether the connection may
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -186,6 +187,25 @@ async def slow_body(call: Call, answer: Answer) -> bool:
     return True
 
 
+async def zipped(call: Call, answer: Answer) -> bool:
+    small = Answer(answer.head, gzip.compress(answer.body))
+    await call.send(small.with_length(len(small.body), content_encoding="gzip"))
+    return True
+
+
+async def go_on_first(call: Call, answer: Answer) -> bool:
+    await call.send(Head("HTTP/1.1 100 Continue", ()).encoded() + answer.framed())
+    return True
+
+
+async def old_fashioned(call: Call, answer: Answer) -> bool:
+    """As before HTTP/1.1: no length; the end of the connection is the end of the body."""
+    head = answer.head.changed(content_length=None, transfer_encoding=None, connection=None)
+    first = head.first.replace("HTTP/1.1", "HTTP/1.0")
+    await call.send(Head(first, head.headers).encoded() + answer.body)
+    return False
+
+
 async def twice(call: Call, answer: Answer) -> bool:
     await call.send(answer.framed() + answer.framed())
     return True
@@ -225,6 +245,9 @@ UNTOLD: dict[str, Callable[[Call, Answer], Awaitable[bool]]] = {
     "garbage": garbage,
     "slow head": slow_head,
     "slow body": slow_body,
+    "zipped": zipped,
+    "100 first": go_on_first,
+    "HTTP/1.0": old_fashioned,
     "twice": twice,
     "somebody else's": as_it_is,  # whose it is, the gateway knows
     "yesterday's": as_it_is,

@@ -11,13 +11,17 @@ from tests.chaos.http import Head
 
 @dataclass
 class Call:
-    """``is_listened_to``: somebody waits for the client to leave, and ends all then."""
+    """``is_listened_to``: somebody waits for the client to leave, and ends all then.
+
+    ``held_back``: what is to be told after the next line of a watch.
+    """
 
     head: Head
     body: bytes
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     is_listened_to: bool = False
+    held_back: bytes = b""
 
     @property
     def path(self) -> str:

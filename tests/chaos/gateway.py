@@ -140,7 +140,8 @@ class Gateway:
                 if not line:
                     break
                 if not is_due or what not in IN_IT:
-                    await call.send(chunk(line))
+                    await call.send(chunk(line) + call.held_back)
+                    call.held_back = b""
                 elif not await IN_IT[what](call, line):
                     return False
             await call.send(LAST_CHUNK)

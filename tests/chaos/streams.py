@@ -42,12 +42,30 @@ async def slow(call: Call, line: bytes) -> bool:
     return True
 
 
+async def twice(call: Call, line: bytes) -> bool:
+    await call.send(chunk(line + line))
+    return True
+
+
+async def late(call: Call, line: bytes) -> bool:
+    call.held_back = chunk(line)
+    return True
+
+
+async def again_later(call: Call, line: bytes) -> bool:
+    await call.send(chunk(line))
+    return await late(call, line)
+
+
 IN_IT: dict[str, Callable[[Call, bytes], Awaitable[bool]]] = {
     "ends in a line": ends_in_it,
     "cut in a line": cut_in_it,
     "reset in a line": reset_in_it,
     "garbled line": garbled,
     "slow line": slow,
+    "line twice": twice,
+    "late line": late,
+    "line again later": again_later,
 }
 
 # ---------------------------------------------------------------------------------- between two

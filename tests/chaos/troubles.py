@@ -28,6 +28,7 @@ WIRE = (
     "impostor",  # a certificate that nobody vouches for
     "cut",
     "reset",
+    "half-closed",  # nothing comes any more, not even a good-bye, and everything is still taken
     "frozen",  # open, but nothing passes any more, either way
     "garbled",  # a bit flips
     "trickle",  # a byte at a time
@@ -68,6 +69,9 @@ NOT_TOLD = (
     "no last chunk",
     "no gzip",
     "garbage",
+    "zipped",
+    "100 first",
+    "HTTP/1.0",
     "twice",
     "somebody else's",
     "yesterday's",
@@ -85,6 +89,9 @@ IN_A_LINE = (
     "cut in a line",
     "reset in a line",
     "garbled line",
+    "line twice",
+    "late line",
+    "line again later",
 )
 """To a line of a watch."""
 

@@ -135,6 +135,9 @@ async def _struck(
         case "reset":
             reset(writer)
             raise ConnectionError
+        case "half-closed":
+            writer.write_eof()
+            await asyncio.Event().wait()
         case "frozen":
             is_frozen.set()
             await asyncio.Event().wait()
