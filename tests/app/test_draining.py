@@ -314,3 +314,19 @@ def test_a_pod_that_gets_stuck_is_not_gone_and_has_not_moved() -> None:
         )
 
     played(story)
+
+
+def test_a_pod_that_gets_stuck_is_not_among_those_that_are_left() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.workload(2, available=1)
+        scene.world.kubelets.crash("a", for_s=3600.0)
+
+        drained = await scene.drain(timeout_s=200.0)
+
+        assert not drained.is_drained
+        assert [len(pods or ()) for pods in (drained.left, drained.given_up)] == [1, 1]
+        assert drained.left != drained.given_up
+        (blocker,) = drained.blockers
+        assert "is held by disruption budget default/web" in blocker
+
+    played(story)

@@ -250,6 +250,13 @@ async def test_a_service_keeps_its_address_and_its_ports(place: Place, wire: Wir
     assert 30_000 <= wider["ports"][0]["nodePort"] < 32_768
 
 
+async def test_each_port_of_a_service_has_a_node_port_of_its_own(place: Place, wire: Wire) -> None:
+    body = service({"name": "a", "port": 80}, {"name": "b", "port": 81}, type="NodePort")
+    made = await wire.create(STORED["Service"], body, namespace=place.namespace)
+
+    assert len({one["nodePort"] for one in made.body["spec"]["ports"]}) == 2
+
+
 async def test_a_service_keeps_an_address_that_a_client_chose(place: Place, wire: Wire) -> None:
     ref = place.ref(STORED["Service"], "web")
     body = service({"port": 80})
