@@ -196,3 +196,12 @@ def test_secrets_do_not_show(file: Path, user: dict[str, str]) -> None:
 
     for text in (repr(config), str(config), f"{config}", repr(config.auth), f"{config.key}"):
         assert HIDDEN not in text
+
+
+def test_what_is_said_has_a_limit_and_no_user_of_a_url() -> None:
+    url = f"https://ann:{HIDDEN}@host"
+    said = str(ConfigError(f"{url} {'w' * 5_000}", "server", f"{url} {'p' * 5_000}", "mend it"))
+
+    assert len(said) < 1_200
+    assert "https://***@host" in said
+    assert HIDDEN not in said
