@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmoor.lifecycle.effects import Publish
-from unmoor.lifecycle.launch import shortened
 from unmoor.model.base import Ref
 from unmoor.model.disruption import REFUSED, DisruptedNode, Disruption
 from unmoor.model.kinds import ref_of
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem
+from unmoor.model.validation import cut
 from unmoor.policy import methods
 from unmoor.policy.settling import Unsettled
 from unmoor.policy.verdict import Reason, Verdict
@@ -57,7 +57,7 @@ def uncordoned(nodes: tuple[Node, ...]) -> str:
 
 def unwritable(command: Disruption, node: Node, problem: Problem) -> Verdict:
     """Say in whose words a node is left out that the server does not let us change."""
-    words = shortened(problem.message)
+    words = cut(problem.message)
     return Verdict(
         subject=ref_of(node),
         method=methods.method_of(command),

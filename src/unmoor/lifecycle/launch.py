@@ -237,7 +237,7 @@ def _waiting(
     """
     is_theirs = problem.kind is ProblemKind.INVALID
     reason = "LinkFailed" if machine.linked_to else "LaunchFailed"
-    message = shortened(problem.message)
+    message = _shortened(problem.message)
     verdict = Verdict(
         subject=ref_of(machine),
         method=Method.LIFECYCLE,
@@ -261,7 +261,7 @@ def _waiting(
     return Step(effects=effects, memory=lost, verdicts=(verdict,), wake_at=until)
 
 
-def shortened(message: str) -> str:
+def _shortened(message: str) -> str:
     """Cut a long message, visibly."""
     if len(message) <= MESSAGE_CHARS_MAX:
         return message
@@ -270,7 +270,7 @@ def shortened(message: str) -> str:
 
 def _out_of_capacity(machine: Machine, problem: Problem) -> Step[int]:
     """T126."""
-    message = shortened(problem.message)
+    message = _shortened(problem.message)
     verdict = Verdict(
         subject=ref_of(machine),
         method=Method.LIFECYCLE,

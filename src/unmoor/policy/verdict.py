@@ -51,6 +51,7 @@ class Reason(StrEnum):
     NOMINATED = "nominated"
     TAKEN_BACK = "taken-back"
     WRITE_REFUSED = "write-refused"
+    """The server refuses to change a node: in its words, and what its command does without it."""
     DO_NOT_EVICT = "do-not-evict"
     NEXT_COMMAND = "next-command"
     # Emptiness (001:53).
