@@ -334,6 +334,21 @@ def test_the_lease_is_told_of_as_what_it_is(stream: io.StringIO) -> None:
     assert [line["message"] for line in lines(stream)] == ["lease neither taken nor renewed"] * 2
 
 
+def test_a_clock_that_is_wrong_is_told_once_a_day(stream: io.StringIO) -> None:
+    clock = HandClock()
+    observer = LogObserver(clock)
+
+    for hour in range(25):
+        observer.clock_problem(f"our clock is at least {hour + 5} s behind")
+        clock.mono += 3600.0
+
+    assert [line["problem"] for line in lines(stream)] == [
+        "our clock is at least 5 s behind",
+        "our clock is at least 29 s behind",
+    ]
+    assert {line["level"] for line in lines(stream)} == {"warning"}
+
+
 def test_a_setting_that_is_refused_is_told_by_whoever_applies_it(stream: io.StringIO) -> None:
     """The event on the ConfigMap is the row's; its line is that of ``report``."""
     refused = msgspec.structs.replace(waiting(), reason=Reason.SETTINGS_INVALID)

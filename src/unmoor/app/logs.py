@@ -150,6 +150,11 @@ class LogObserver:
         elif self._is_reported(resource.kind, problem, REPORTED_AGAIN_S):
             self._log.warning("watch interrupted", kind=resource.kind, error=problem)
 
+    def clock_problem(self, problem: str) -> None:
+        """Write that our clock is not the server's, once a day, however often it swings."""
+        if self._is_reported("the clock", "it is wrong", self._again_s):
+            self._log.warning("the clocks differ", problem=problem)
+
     def lease_problem(self, problem: str) -> None:
         """Write what keeps us from the lease that says who acts."""
         if self._is_reported("the lease", problem, REPORTED_AGAIN_S):

@@ -60,6 +60,7 @@ async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
     clock, notifier = SystemClock(), Notifier()
     metrics, written = Metrics(clock), LogObserver(clock)
     async with connected(options.kubeconfig, options.context, clock) as api:
+        api.skew.tell = written.clock_problem
         await check_served(api, _needed(options))
         read = await _settings(api, options)
         recorder = EventRecorder(api, clock, instance=options.identity)

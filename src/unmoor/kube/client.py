@@ -49,6 +49,7 @@ from unmoor.kube.request import (
     selection,
     writing,
 )
+from unmoor.kube.skew import Skew
 from unmoor.kube.tls import Contexts
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import KINDS, Resource
@@ -122,6 +123,7 @@ class KubeApi:
         self._settings = settings
         self._bucket = TokenBucket(settings.rate_per_s, settings.burst)
         self._session: aiohttp.ClientSession | None = None
+        self.skew = Skew()
 
     async def __aenter__(self) -> Self:
         """Nothing to do: the first request connects."""
@@ -265,8 +267,6 @@ class KubeApi:
             ),
         )
 
-    # --------------------------------------------------------------------------------- mechanics
-
     async def _about(self, ref: Ref, request: Request, subresource: str = "") -> JSON:
         found = await self._json(request)
         makes_no_object = request.method == "POST" and subresource != ""
@@ -311,8 +311,8 @@ class KubeApi:
     async def _refusal(self, response: aiohttp.ClientResponse, proof: Proof) -> PortError:
         async with asyncio.timeout(self._settings.timeout_s):  # also where a watch was asked for
             body = await beginning(response)
-        now = self._clock.now().wall
-        return error_of(response.status, response.headers, _without(proof, body), now)
+        said, now = _without(proof, body), self._clock.now().wall
+        return error_of(response.status, response.headers, said, now)
 
     async def _start(
         self, request: Request, proof: Proof, total_s: float
@@ -327,6 +327,7 @@ class KubeApi:
         if self._proxy is not None:
             way = self._proxy.options(self._server, headers)
         until = asyncio.get_running_loop().time() + total_s
+        sent = self._clock.now().wall
         # Whatever happens to the body, the first line must come soon.
         async with asyncio.timeout(min(self._settings.timeout_s, total_s)):
             response = await self._connected().request(
@@ -340,6 +341,7 @@ class KubeApi:
                 allow_redirects=False,
                 **way,
             )
+        self.skew.note(sent, self._clock.now().wall, response.headers.get("Date", ""))
         return response, until
 
     def _connected(self) -> aiohttp.ClientSession:
