@@ -34,7 +34,7 @@ from unmoor.lifecycle.whereabouts import (
 from unmoor.model import names
 from unmoor.model.base import Ref
 from unmoor.model.instance import CloudInstance, InstanceState
-from unmoor.model.kinds import MACHINES, PROVISIONERS, ref_of
+from unmoor.model.kinds import MACHINES, NODES, PROVISIONERS, ref_of
 from unmoor.model.machine import MACHINE_LAUNCHED, Machine
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
@@ -51,6 +51,7 @@ LEFT_ALONE = frozenset(
         Reason.MACHINE_DISPUTED,
         Reason.NOT_CONFIRMED,
         Reason.INVALID,
+        Reason.NODE_DOUBTFUL,
         Reason.PROVISIONER_MISSING,
         Reason.NOT_OURS,
         Reason.TERMINATION_REFUSED,
@@ -305,6 +306,10 @@ def _unknown_provisioner(view: View, instance: CloudInstance, provisioner: str) 
 def _collect_instance(view: View, instance: CloudInstance, moment: Moment) -> Step[Memory]:
     message = f"instance {instance.provider_id} has no machine"
     nodes = view.nodes_of(instance.provider_id)
+    if not nodes and (unreadable := sorted(view.broken(NODES))):
+        odd = unreadable[0][1]
+        message += f", but node {odd} cannot be read, and may be its own: mend it, or delete it"
+        return Step(verdicts=(_left_alone(view, instance, Reason.NODE_DOUBTFUL, message),))
     if not nodes:
         return _terminate(view, instance, message, moment)
     unclaimed = tuple(node for node in nodes if _is_unclaimed(view, node))

@@ -26,7 +26,7 @@ from unmoor.lifecycle.effects import (
 from unmoor.lifecycle.launch import token_of
 from unmoor.lifecycle.step import Step
 from unmoor.model import names
-from unmoor.model.kinds import ref_of
+from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
@@ -51,6 +51,13 @@ class AwaitingNodes(msgspec.Struct, frozen=True):
     nodes: tuple[Node, ...]
 
 
+class Doubtful(msgspec.Struct, frozen=True):
+    """Deleted, and a node may be its own that does not say so, or cannot be read: ``why``."""
+
+    machine: Machine
+    why: str
+
+
 class Ending(msgspec.Struct, frozen=True):
     """Deleted and without a node: the instance is to be told to go."""
 
@@ -64,7 +71,7 @@ class Releasing(msgspec.Struct, frozen=True):
     machine: Machine
 
 
-Phase: TypeAlias = Sharing | AwaitingNodes | Ending | Releasing
+Phase: TypeAlias = Sharing | AwaitingNodes | Doubtful | Ending | Releasing
 
 
 def phase_of(view: View, machine: Machine) -> Phase:
@@ -77,7 +84,25 @@ def phase_of(view: View, machine: Machine) -> Phase:
         return AwaitingNodes(machine, nodes)
     if not provider_id or _is_over(view, machine, provider_id):
         return Releasing(machine)
+    if why := _what_may_be_its_node(view, machine):
+        return Doubtful(machine, why)
     return Ending(machine, provider_id)
+
+
+def _what_may_be_its_node(view: View, machine: Machine) -> str:
+    """Say which node may be its own after all, and bear pods; "" when none may.
+
+    A kubelet that registers once more may do so before the cloud has said which machine it is on.
+    One that never had a node may have got any that cannot be read.
+    """
+    broken, name = view.broken(NODES), machine.node_name
+    for _, odd in sorted(broken):
+        if name in {"", odd}:
+            return f"node {odd} cannot be read ({broken['', odd]}): mend it"
+    named = view.node(name)
+    if named is not None and not named.provider_id:
+        return f"node {name} has no providerID yet: the cloud's controller must set it"
+    return ""
 
 
 def instance_of(view: View, machine: Machine) -> str:
@@ -121,6 +146,8 @@ def advance(view: View, phase: Phase, moment: Moment) -> Step[Any]:
             return _share(view, phase)
         case AwaitingNodes(machine, nodes):
             return _delete_nodes(view, machine, nodes, moment)
+        case Doubtful(machine, why):
+            return _doubt(view, machine, why, moment)
         case Ending(machine, provider_id):
             return _end(view, machine, provider_id, moment)
         case Releasing(machine):
@@ -189,6 +216,22 @@ def _delete_nodes(
     # A node whose machine has not written down its providerID yet cannot wake the machine.
     again = moment.after(view.settings.cadence.resync_s)
     return Step(effects=(*ends, *say(verdict)), verdicts=(verdict,), wake_at=again)
+
+
+def _doubt(view: View, machine: Machine, why: str, moment: Moment) -> Step[Any]:
+    verdict = Verdict(
+        subject=ref_of(machine),
+        method=Method.LIFECYCLE,
+        reason=Reason.NODE_DOUBTFUL,
+        message=(
+            f"machine {machine.name} is kept, and so is its instance, as there may be pods: {why}, "
+            "or delete it if it is another's"
+        ),
+        event="NodeDoubtful",
+        is_warning=True,
+    )
+    again = moment.after(view.settings.cadence.resync_s)
+    return Step(effects=say(verdict), verdicts=(verdict,), wake_at=again)
 
 
 def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step[Any]:

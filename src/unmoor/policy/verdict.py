@@ -97,6 +97,8 @@ class Reason(StrEnum):
     INSTANCE_MISSING = "instance-missing"
     NO_MACHINE = "no-machine"
     NODES_LEFT = "nodes-left"
+    NODE_DOUBTFUL = "node-doubtful"
+    """Nobody knows whether a node is the machine's own."""
     CLAIMED_TWICE = "claimed-twice"
     """Two machines stand for one instance."""
     INCONSISTENT = "inconsistent"
