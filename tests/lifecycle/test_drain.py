@@ -307,3 +307,18 @@ def test_losing_what_is_droppable_costs_time_only(lost: str) -> None:
     world.run(by_person(), for_s=40)
 
     assert world.names("Pod") == []
+
+
+def test_r1_pods_that_came_just_before_the_cordon_are_no_rounds() -> None:
+    """Of one pod four would be as many rounds; of four they are one."""
+    row = by_person()
+    world = World(node(), pod("web-0", grace_s=600))
+    world.step(row, "a")
+    for number in range(1, 4):
+        world.put(pod(f"web-{number}", grace_s=600))
+    world.run(row, for_s=3)
+    world.put(pod("late", grace_s=600))
+    world.run(row, for_s=60)
+
+    assert {"late", "web-0"} <= set(world.names("Pod"))
+    assert not {Reason.RETURNING_PODS, Reason.DRAINED} & reasons(world, row)

@@ -13,6 +13,8 @@ Must not: decide whose turn it is (``policy.drain``), or assume that an eviction
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from unmoor.lifecycle.drain_report import hindrance
@@ -53,7 +55,7 @@ class Try(msgspec.Struct, frozen=True):
 class Round(msgspec.Struct, frozen=True):
     """How often an owner's pods left this node: ``evicted`` so far, ``each`` at a time."""
 
-    each: int
+    each: int = 0
     evicted: int = 0
 
     @property
@@ -150,12 +152,14 @@ def observe(
 
 
 def _begin_rounds(live: tuple[Pod, ...], rounds: dict[str, Round]) -> dict[str, Round]:
-    counts: dict[str, int] = {}
-    for pod in live:
-        owner = _owner_of(pod)
-        if owner and owner not in rounds:
-            counts[owner] = counts.get(owner, 0) + 1
-    return {**rounds, **{owner: Round(each=count) for owner, count in counts.items()}}
+    """A round is as many pods as its owner has had here at once: some come just before a cordon."""
+    counts = Counter(_owner_of(pod) for pod in live if not pod.is_deleting)
+    begun = {
+        owner: msgspec.structs.replace(rounds.get(owner, Round()), each=count)
+        for owner, count in counts.items()
+        if owner and (owner not in rounds or rounds[owner].each < count)
+    }
+    return {**rounds, **begun}
 
 
 def _owner_of(pod: Pod) -> str:

@@ -81,7 +81,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Releasing(msgspec.Struct, frozen=True):
-    """The machine was told to go, or there never was one: the finalizer may go."""
+    """The machine was told to go, or another node of it will, or there never was one."""
 
     node: Node
     why: str
@@ -120,6 +120,8 @@ def _when_drained(view: View, node: Node, progress: drain.Progress, moment: Mome
     progress = drain.confirmed(view, node, Method.TERMINATION, progress, moment)
     if not progress.is_drained:
         return Draining(node, progress)
+    if others := [one.name for one in view.nodes_of(node.provider_id) if one.uid != node.uid]:
+        return Releasing(node, f"the last node of its machine ends it, and {others[0]} is left")
     if whereabouts.is_disputed(view, node.provider_id, moment):
         return Disputed(node, progress)
     if node.provider_id:
