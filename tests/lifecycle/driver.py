@@ -355,23 +355,22 @@ class World:
         return None
 
     def _observe(self, effect: Observe) -> Problem | None:
-        result: Any = None
+        result: Any = self.moment.mono
         match effect.asked:
             case Asked.INSTANCE:
                 result = self.cloud.get(effect.subject)
             case Asked.INSTANCES:
                 result = tuple(one for one in self.cloud.values() if one.cluster == effect.subject)
-            case Asked.PODS if self.roll_call_problem is not None:
+            case Asked.PODS | Asked.NODES if self.roll_call_problem is not None:
                 self._answer(effect.asked, effect.subject, None, self.roll_call_problem)
                 return self.roll_call_problem
             case Asked.PODS:
                 self._find(lambda one: isinstance(one, Pod) and one.node_name == effect.subject)
-                result = self.moment.mono
-            case Asked.OBJECT:
-                assert effect.ref is not None
-                ref = effect.ref
+            case Asked.NODES:
+                self._find(lambda one: KIND_OF[type(one)] == "Node")
+            case Asked.OBJECT if (ref := effect.ref) is not None:
                 self._find(lambda one: (KIND_OF[type(one)], one.key) == (ref.kind, ref.key))
-                result = True if self.view.find(effect.ref) is not None else None
+                result = True if self.view.find(ref) is not None else None
             case _:
                 raise AssertionError(f"{effect.asked} has its own effect")
         problem = Problem(ProblemKind.NOT_FOUND) if result is None else None

@@ -9,6 +9,7 @@ from tests.lifecycle.driver import World
 from tests.lifecycle.rows import CONDITIONS, GARBAGE, MACHINE, TERMINATION
 from unmoor.lifecycle.effects import Terminate
 from unmoor.model.machine import Machine
+from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.snapshot import Unreadable
 
 ROWS = (MACHINE, TERMINATION, GARBAGE, CONDITIONS)
@@ -41,6 +42,48 @@ def test_while_its_node_cannot_be_read_a_deleted_machine_keeps_its_instance(
 
     world.view._broken["Node"].clear()
     world.run(*ROWS, for_s=60)
+    assert ended(world) == ["sim:///a"]
+
+
+def hidden() -> World:
+    """A node that has joined while the watch hung, with a pod."""
+    world = World(pod(grace_s=30), provisioner(), instances=[instance(token="x-1")])
+    world.unseen = [node(is_joined=False)]
+    return world
+
+
+def test_a_node_that_no_watch_has_brought_is_drained_before_the_instance_ends() -> None:
+    world = hidden()
+    world.put(machine(deleted_at=NOW, node_name=""))
+    world.run(*ROWS, for_s=20)
+    assert (ended(world), world.names("Pod")) == ([], ["web-1"])
+
+    world.run(*ROWS, for_s=120)
+    assert (ended(world), world.names("Node"), world.names("Machine")) == (["sim:///a"], [], [])
+
+
+def test_so_is_that_of_an_instance_without_a_machine() -> None:
+    world = hidden()
+    world.run(*ROWS, for_s=20)
+    assert (ended(world), world.names("Pod")) == ([], ["web-1"])
+
+    world.run(*ROWS, for_s=240)
+    assert (ended(world), world.names("Node")) == (["sim:///a"], [])
+
+
+@pytest.mark.parametrize("machines", [(machine(deleted_at=NOW, node_name=""),), ()])
+def test_while_nobody_says_which_nodes_there_are_nothing_ends(machines: tuple[Machine]) -> None:
+    world = hidden()
+    for one in machines:
+        world.put(one)
+    world.unseen = []
+    world.roll_call_problem = Problem(ProblemKind.UNKNOWN, "timeout")
+    world.run(*ROWS, for_s=300)
+    assert ended(world) == []
+    assert "is one of them on it?" in world.events("NotConfirmed")[0].message
+
+    world.roll_call_problem = None
+    world.run(*ROWS, for_s=150)
     assert ended(world) == ["sim:///a"]
 
 

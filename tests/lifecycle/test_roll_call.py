@@ -250,11 +250,11 @@ def test_an_instance_without_its_node_is_ended(unseen: tuple[Any, ...]) -> None:
     assert len(world.done(Terminate)) == 1
 
 
-def test_a_machine_that_never_had_a_node_has_nobody_to_ask_for() -> None:
+def test_for_a_machine_that_never_had_a_node_all_nodes_are_asked_for() -> None:
     world = going(node_name="")
     world.run(MACHINE, for_s=2)
 
-    assert world.done(Observe) == []
+    assert [effect.asked for effect in world.done(Observe)] == [Asked.NODES]
     assert len(world.done(Terminate)) == 1
 
 

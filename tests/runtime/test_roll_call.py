@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.runtime.bench import Bench
 from tests.runtime.scripted import Slow, refused
 from unmoor.lifecycle.effects import Observe
+from unmoor.model.kinds import NODES
 from unmoor.model.observation import Asked, ProblemKind
 
 
@@ -48,6 +49,39 @@ def test_a_roll_call_without_an_answer_changes_nothing() -> None:
     answer = bench.store.answer(Asked.PODS, "a")
 
     assert bench.held(there) is not None
+    assert answer is not None
+    assert answer.result is None
+    assert answer.problem is not None
+
+
+def which() -> Observe:
+    return Observe(asked=Asked.NODES, subject="all")
+
+
+def test_which_nodes_there_are_is_in_the_view_with_the_time_of_asking() -> None:
+    bench = Bench()
+    gone = bench.see("Node", "gone")
+    bench.api.remove("Node", "gone")
+    bench.api.put("Node", "hidden")
+    bench.api.put("Node", "odd")
+    bench.api.unreadable.add(("Node", ("", "odd")))
+    bench.api.plan("list", Slow(5.0))
+    assert bench.problem(which()) is None
+    answer = bench.store.answer(Asked.NODES, "all")
+
+    assert bench.store.node("hidden") is not None
+    assert bench.store.broken(NODES) == {("", "odd"): "odd"}
+    assert bench.held(gone) is not None  # the watch will say so
+    assert answer is not None
+    assert (answer.result, answer.at.mono, answer.problem) == (0.0, 5.0, None)
+
+
+def test_which_nodes_there_are_may_be_left_open() -> None:
+    bench = Bench()
+    bench.api.plan("list", refused(500, "InternalError"))
+    assert bench.problem(which()) is ProblemKind.FAILED
+    answer = bench.store.answer(Asked.NODES, "all")
+
     assert answer is not None
     assert answer.result is None
     assert answer.problem is not None

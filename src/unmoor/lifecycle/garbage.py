@@ -2,7 +2,7 @@
 
 The cloud's list may lag behind the truth in both directions, so it only raises a suspicion: each
 suspect is asked for by itself, after the list was made, before anything is done; of an instance,
-the API server is asked for its machine as well. An instance of
+the API server is asked for its machine and for nodes as well. An instance of
 another cluster, a young one, one whose launch is still being written down, and one whose
 provisioner nobody knows (case T03) are left alone; but not what an attempt of ours has left behind
 before it became a node.
@@ -252,15 +252,23 @@ def _suspect(view: View, instance: CloudInstance, listed: Listed, moment: Moment
         return _no_answer(view, instance, look, answer.problem)
     if found is None or found.state.is_going or found.cluster != view.identity.cluster:
         return Step()
-    if instance.machine:
-        ref = MACHINES.ref(instance.machine)
-        look = Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref, why="is there none?")
+    return _asking(view, instance, listed) or _collect_instance(view, instance, moment)
+
+
+def _asking(view: View, instance: CloudInstance, listed: Listed) -> Step[Memory] | None:
+    """Ask the API server for machine and node; a watch may have missed them. None: it has said."""
+    ref = MACHINES.ref(instance.machine)
+    named = Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref, why="is there none?")
+    looks = (named,) if instance.machine else ()
+    if not view.nodes_of(instance.provider_id):
+        looks = (*looks, roll_call.LOOK_FOR_NODES)
+    for look in looks:
         word = _answer_to(view, look, listed)
         if word is None:
             return Step(effects=(look,))
         if word.problem is not None and not word.is_missing:
             return _no_answer(view, instance, look, word.problem)
-    return _collect_instance(view, instance, moment)
+    return None
 
 
 def _answer_to(view: View, look: Observe, listed: Listed) -> Answer[Any] | None:

@@ -239,11 +239,12 @@ def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step
     if due is not None and moment.mono < due:
         verdict = whereabouts.refused(view, ref_of(machine), Method.LIFECYCLE, provider_id)
         return Step(effects=say(verdict), verdicts=(verdict,), wake_at=due)
-    if machine.node_name:
-        # Its node may only be missing from what a watch has brought.
-        asking = roll_call.step_for(view, roll_call.node_of(view, machine), 0.0, moment)
-        if asking is not None:
-            return asking
+    # Its node may only be missing from what a watch has brought.
+    known = bool(machine.node_name)
+    question = roll_call.node_of(view, machine) if known else roll_call.all_nodes(view, machine)
+    asking = roll_call.step_for(view, question, 0.0, moment)
+    if asking is not None:
+        return asking
     terminate = Terminate(
         provider_id=provider_id, machine=ref_of(machine), why="its last node is gone"
     )

@@ -24,13 +24,15 @@ from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
-from unmoor.model.observation import Asked, Problem
+from unmoor.model.observation import OF_THE_API_SERVER, Asked, Problem
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-_OF_THE_SERVER = frozenset((Asked.OBJECT, Asked.PODS))
 NODES_AT_ONCE_MAX = 1_000
 """So many nodes are asked about in one step; the rest in the next."""
+
+
+LOOK_FOR_NODES = Observe(asked=Asked.NODES, subject="all", why="is one of them on it?")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -53,6 +55,11 @@ def node_of(view: View, machine: Machine) -> Question:
     ref = NODES.ref(machine.node_name)
     look = Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref, why="is its node gone?")
     return Question(look, machine, Method.LIFECYCLE, view.settings.cadence.absence_memory_s)
+
+
+def all_nodes(view: View, subject: Object) -> Question:
+    """Which nodes are there? One that no watch has brought may be on any machine."""
+    return Question(LOOK_FOR_NODES, subject, Method.LIFECYCLE, view.settings.cadence.pods_memory_s)
 
 
 def pods_of_lost(view: View, machine: Machine) -> Question:
@@ -100,7 +107,7 @@ def step_for(view: View, question: Question, since: float, moment: Moment) -> St
 
 def unanswered(subject: Ref, method: Method, look: Observe, problem: Problem) -> Verdict:
     """Say that nobody could answer a question, so that what depends on it waits."""
-    asked = "the API server" if look.asked in _OF_THE_SERVER else "the cloud"
+    asked = "the API server" if look.asked in OF_THE_API_SERVER else "the cloud"
     return Verdict(
         subject=subject,
         method=method,

@@ -38,8 +38,14 @@ class Asked(StrEnum):
     when none was refused yet, and none about pods"""
     PODS = "pods"
     """Which pods are on a node? (its name) -> the monotonic time of asking; they are in the view"""
+    NODES = "nodes"
+    """Which nodes are there? ("all") -> the monotonic time of asking; they are in the view"""
     OBJECT = "object"
     """What does the server itself say? (str of the Ref) -> the object is in the view"""
+
+
+OF_THE_API_SERVER = frozenset((Asked.OBJECT, Asked.PODS, Asked.NODES))
+"""What is asked of the API server; all else is the cloud's to answer."""
 
 
 class ProblemKind(StrEnum):

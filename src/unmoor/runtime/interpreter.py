@@ -30,8 +30,8 @@ from unmoor.lifecycle.effects import (
     Terminate,
 )
 from unmoor.model.base import JSON, Ref
-from unmoor.model.kinds import PODS
-from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
+from unmoor.model.kinds import NODES, PODS
+from unmoor.model.observation import OF_THE_API_SERVER, Answer, Asked, Problem, ProblemKind
 from unmoor.runtime.ports import (
     Api,
     ApiError,
@@ -54,6 +54,7 @@ CONCURRENT_REQUESTS_MAX = 100
 """Requests to the API server that are in flight at once, for all steps together."""
 CONCURRENT_CLOUD_MAX = 50
 """The same for the cloud, which is slower and must not hold the others up."""
+NODES_IN_A_PAGE = 500
 
 _KIND_OF_CODE = {
     400: ProblemKind.INVALID,
@@ -119,6 +120,7 @@ class Interpreter:
         self._recorder = recorder
         self._requests = asyncio.Semaphore(CONCURRENT_REQUESTS_MAX)
         self._calls = asyncio.Semaphore(CONCURRENT_CLOUD_MAX)
+        self._looking_for_nodes = asyncio.Lock()
 
     async def execute(
         self, effects: tuple[AnyEffect, ...], may_act: MayAct = lambda: True
@@ -162,7 +164,7 @@ class Interpreter:
         match effect:
             case Launch() | Terminate():
                 return self._calls
-            case Observe() if effect.asked not in {Asked.OBJECT, Asked.PODS}:
+            case Observe() if effect.asked not in OF_THE_API_SERVER:
                 return self._calls
             case _:
                 return self._requests
@@ -283,6 +285,26 @@ class Interpreter:
         self._answer(Asked.PODS, node, asked_at, None)
         return None
 
+    async def _look_for_nodes(self, subject: str) -> Problem | None:
+        """Ask which nodes are there, as above; all who ask meanwhile share the next answer."""
+        asked_at = self._clock.now().mono
+        async with self._looking_for_nodes:
+            known = self._store.answer(Asked.NODES, subject)
+            if known is not None and known.result is not None and known.result >= asked_at:
+                return None
+            began_at, page = self._clock.now().mono, None
+            try:
+                while page is None or page.next:
+                    after = "" if page is None else page.next
+                    page = await self._api.list(NODES, limit=NODES_IN_A_PAGE, after=after)
+                    self._store.fold_listed(NODES, page)
+            except PortError as error:
+                problem = problem_of(error)
+                self._answer(Asked.NODES, subject, None, problem)
+                return problem
+            self._answer(Asked.NODES, subject, began_at, None)
+            return None
+
     # The cloud.
 
     async def _launch(self, effect: Launch) -> Problem | None:
@@ -314,6 +336,8 @@ class Interpreter:
                 return problem
             case Asked.PODS:
                 return await self._roll_call(effect.subject)
+            case Asked.NODES:
+                return await self._look_for_nodes(effect.subject)
             case _:
                 raise ValueError(f"{effect.asked} is answered by its own effect, not by Observe")
 

@@ -227,12 +227,8 @@ class Store(View):
         The server has looked at ``spec.nodeName``, so whatever is in it is there, readable or not.
         """
         as_of = _number(page.resource_version) or math.inf
-        for one in page.broken:
-            self._note_news("Pod", one.ref.key, one.ref.uid)
-            self.mark_broken(PODS, msgspec.structs.replace(one, node=node))
-        for pod in page.items:
-            self._note_news("Pod", pod.key, pod.uid)
-            self.put(PODS, pod)
+        there = tuple(msgspec.structs.replace(one, node=node) for one in page.broken)
+        self.fold_listed(PODS, msgspec.structs.replace(page, broken=there))
         listed = {one.ref.key for one in page.broken} | {pod.key for pod in page.items}
         for pod in self.pods_on(node):
             if pod.key not in listed and version_of(pod) <= as_of:
@@ -241,6 +237,15 @@ class Store(View):
             if key not in listed and self._broken_at["Pod"][key] <= as_of:
                 self._note_news("Pod", key, "")
                 self._unmark("Pod", key)
+
+    def fold_listed(self, resource: Resource[Any], page: Page[Any]) -> None:
+        """Take a page of the server's own list. Of what is not in it it says nothing here."""
+        for one in page.broken:
+            self._note_news(resource.kind, one.ref.key, one.ref.uid)
+            self.mark_broken(resource, one)
+        for obj in page.items:
+            self._note_news(resource.kind, obj.key, obj.uid)
+            self.put(resource, obj)
 
     def forget(self, kind: str, key: Key, uid: str) -> None:
         """Take the server's word that the object with this uid is not there any more.
