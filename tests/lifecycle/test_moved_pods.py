@@ -108,3 +108,14 @@ def test_r3_an_unplaceable_pod_ends_the_wait() -> None:
 
     assert command(world).phase is DisruptionPhase.SUCCEEDED
     assert "shop/web-2 fits nowhere" in command(world).status.message
+
+
+def test_a_phase_that_says_not_since_when_is_as_old_as_its_command() -> None:
+    """Somebody has edited the status; all that is to go would wait for it for ever."""
+    world = moving(3)
+    world.change(command(world), status__phase_since=None)
+    world.run(DEPROVISIONING, for_s=590, tick_s=10)
+    assert command(world).phase is DisruptionPhase.SETTLING
+
+    world.run(DEPROVISIONING, for_s=20, tick_s=10)
+    assert command(world).phase is DisruptionPhase.SUCCEEDED

@@ -219,8 +219,8 @@ def _while_settling(view: View, command: Disruption, moment: Moment) -> Phase:
     if any(one.unplaceable for one in left):
         return Over(f"not waited for: {left[0]}")
     limit_s = view.settings.cadence.moved_pods_limit_s
-    since = command.status.phase_since
-    if since is not None and moment.since_s(since) >= limit_s:
+    since = command.status.phase_since or command.metadata.creation_timestamp
+    if moment.since_s(since) >= limit_s:
         return Over(f"not waited for any longer after {limit_s:g} s: {left[0]}")
     return Settling(left)
 
