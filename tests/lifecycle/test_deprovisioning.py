@@ -13,7 +13,7 @@ from tests.lifecycle.driver import World
 from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, TERMINATION
 from unmoor.lifecycle.effects import Create, Delete, Patch
 from unmoor.model import names
-from unmoor.model.disruption import UNCORDONED, Disruption, DisruptionPhase
+from unmoor.model.disruption import Disruption, DisruptionPhase, LeftOut, LeftOutReason
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, Machine
 from unmoor.model.settings import Settings
@@ -344,7 +344,7 @@ def test_a_time_that_utc_has_no_year_for_holds_its_node_and_no_other() -> None:
         nodes=("a",),
         phase=DisruptionPhase.CANCELLED,
         finished_at=end_of_time,
-        left_out={"a": UNCORDONED},
+        left_out={"a": LeftOut(reason=LeftOutReason.UNCORDONED)},
     )
     world = empties("ab", odd)
     world.run(*EVERYTHING, for_s=60)

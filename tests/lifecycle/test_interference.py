@@ -32,7 +32,7 @@ def test_a_node_that_changed_hands_is_not_deleted() -> None:
 
     assert not the_node(world).is_deleting
     assert command(world).phase is DisruptionPhase.SUCCEEDED
-    assert "managed-by" in command(world).status.left_out["a"]
+    assert "managed-by" in command(world).status.left_out["a"].message
     assert not the_node(world).is_cordoned
 
 

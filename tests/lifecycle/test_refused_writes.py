@@ -8,11 +8,12 @@ from tests.lifecycle.rows import DEPROVISIONING, MACHINE, TERMINATION
 from tests.lifecycle.test_deprovisioning import EVERYTHING, command, empties, reasons
 from unmoor.lifecycle.effects import AnyEffect, Delete, Patch
 from unmoor.model.cadence import Cadence
-from unmoor.model.disruption import REFUSED, DisruptionPhase
+from unmoor.model.disruption import DisruptionPhase, LeftOutReason
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
 
 BAD = "uid-node-a"
+REFUSED = "the API server refuses to change it"
 
 
 def is_about_it(effect: AnyEffect) -> bool:
@@ -34,11 +35,9 @@ def test_the_others_go_without_it_after_a_minute_and_it_is_told_in_the_servers_w
     world.run(*EVERYTHING, for_s=40)
     assert world.names("Node") == ["a"]
     assert command(world).phase is DisruptionPhase.SUCCEEDED
-    assert (
-        command(world)
-        .status.left_out["a"]
-        .startswith(f"{REFUSED} (forbidden): a webhook says no; emptiness-")
-    )
+    left_out = command(world).status.left_out["a"]
+    assert left_out.reason is LeftOutReason.WRITE_REFUSED
+    assert left_out.message.startswith(f"{REFUSED} (forbidden): a webhook says no; emptiness-")
     (event,) = {(one.regarding.name, one.is_warning) for one in world.events("WriteRefused")}
     assert event == ("a", True)
 
@@ -48,7 +47,7 @@ def test_alone_it_ends_the_command_and_is_left_alone_for_a_while() -> None:
     world.run(*EVERYTHING, for_s=100)
     assert command(world).phase is DisruptionPhase.CANCELLED
     assert Reason.WRITE_REFUSED in reasons(world)
-    assert any(f"{REFUSED}" in one.message for one in world.events("DeprovisioningBlocked"))
+    assert any(REFUSED in one.message for one in world.events("DeprovisioningBlocked"))
     assert len(world.names("Disruption")) == 1
 
     world.refuses = lambda _: False

@@ -21,7 +21,7 @@ from tests.builders import (
 )
 from unmoor.model import names
 from unmoor.model.base import Object
-from unmoor.model.disruption import UNCORDONED, Disruption, DisruptionPhase
+from unmoor.model.disruption import Disruption, DisruptionPhase, LeftOut, LeftOutReason
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 from unmoor.policy import candidates
@@ -178,7 +178,7 @@ def taken(name: str = "emptiness-1", uid: str = "uid-node-a", since_s: float = 0
         name,
         phase=DisruptionPhase.CANCELLED,
         finished_at=at(since_s),
-        left_out={"a": UNCORDONED},
+        left_out={"a": LeftOut(reason=LeftOutReason.UNCORDONED)},
     )
     (identity,) = made.spec.nodes
     return builders.changed(made, spec__nodes=(builders.changed(identity, uid=uid),))
@@ -200,7 +200,8 @@ def test_the_latest_of_several_counts() -> None:
 
 
 def test_what_counts_is_who_took_it_and_which_node_it_was() -> None:
-    left_out = builders.changed(taken(), status__left_out={"a": "node a runs 1 pod: shop/web-1"})
+    unfit = LeftOut(reason=LeftOutReason.UNFIT, message="node a runs 1 pod: shop/web-1")
+    left_out = builders.changed(taken(), status__left_out={"a": unfit})
 
     assert judged(node(), machine(), left_out).candidate is not None
     assert judged(node(), machine(), taken(uid="uid-of-another")).candidate is not None

@@ -32,7 +32,7 @@ from unmoor.lifecycle.effects import (
     uncordon,
 )
 from unmoor.lifecycle.step import Step, join
-from unmoor.model.disruption import UNCORDONED, Disruption, DisruptionPhase
+from unmoor.model.disruption import Disruption, DisruptionPhase, LeftOut
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.observation import Asked
@@ -310,7 +310,7 @@ def _end_or_shrink(
             return _cancel(command, nodes, moment)
         case LeavingOut(verdicts):
             # In the object first: what is not there may still bear the mark.
-            left_out = {one.subject.name: one.message for one in verdicts}
+            left_out = {one.subject.name: report.left_out(one) for one in verdicts}
             patch = _write(command, command.phase, moment, left_out=left_out)
             told = (publish for verdict in verdicts[:TOLD_MAX] for publish in say(verdict))
             return Step(effects=(patch, *told), verdicts=verdicts)
@@ -326,7 +326,7 @@ def _write(
     moment: Moment,
     *,
     message: str = "",
-    left_out: dict[str, str] | None = None,
+    left_out: dict[str, LeftOut] | None = None,
 ) -> Patch:
     """Write the status; the phase's beginning moves only with the phase."""
     status: dict[str, Any] = {"phase": phase}
@@ -350,7 +350,7 @@ def _mark(node: Node, command: Disruption) -> Patch:
 
 
 def _let_go(node: Node, command: Disruption) -> Patch:
-    return uncordon(node, why=command.status.left_out.get(node.name, "left out"))
+    return uncordon(node, why=f"{command.name} goes on without it")
 
 
 def _cancel(command: Disruption, nodes: tuple[Node, ...], moment: Moment) -> Step[Memory]:
@@ -361,7 +361,7 @@ def _cancel(command: Disruption, nodes: tuple[Node, ...], moment: Moment) -> Ste
         DisruptionPhase.CANCELLED,
         moment,
         message=report.uncordoned(nodes),
-        left_out={node.name: UNCORDONED for node in nodes},
+        left_out={node.name: report.taken_back(node) for node in nodes},
     )
     return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import Ref
-from unmoor.model.disruption import REFUSED, DisruptedNode, Disruption
+from unmoor.model.disruption import DisruptedNode, Disruption, LeftOut, LeftOutReason
 from unmoor.model.kinds import ref_of
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem
@@ -55,6 +55,18 @@ def uncordoned(nodes: tuple[Node, ...]) -> str:
     return f"a person uncordoned {', '.join(node.name for node in nodes)}"
 
 
+def taken_back(node: Node) -> LeftOut:
+    """Write down that a person wants this node to stay."""
+    return LeftOut(reason=LeftOutReason.UNCORDONED, message=uncordoned((node,)))
+
+
+def left_out(verdict: Verdict) -> LeftOut:
+    """Write down why a command goes on without a node."""
+    is_refused = verdict.reason is Reason.WRITE_REFUSED
+    reason = LeftOutReason.WRITE_REFUSED if is_refused else LeftOutReason.UNFIT
+    return LeftOut(reason=reason, message=verdict.message)
+
+
 def unwritable(command: Disruption, node: Node, problem: Problem) -> Verdict:
     """Say in whose words a node is left out that the server does not let us change."""
     words = cut(problem.message)
@@ -63,8 +75,8 @@ def unwritable(command: Disruption, node: Node, problem: Problem) -> Verdict:
         method=methods.method_of(command),
         reason=Reason.WRITE_REFUSED,
         message=(
-            f"{REFUSED} ({problem.kind}): {words}; {command.name} goes on without it; look at "
-            "admission webhooks, policies, and our rights"
+            f"the API server refuses to change it ({problem.kind}): {words}; {command.name} goes "
+            "on without it; look at admission webhooks, policies, and our rights"
         ),
         evidence={"disruption": command.name, "code": problem.code},
         event="WriteRefused",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from unmoor.model import crd_rules, names
 from unmoor.model.base import JSON
-from unmoor.model.disruption import DisruptionPhase
+from unmoor.model.disruption import DisruptionPhase, LeftOutReason
 from unmoor.model.provisioner import TTL_MOST_S
 
 CONDITIONS_READY = '.status.conditions[?(@.type=="Ready")].status'
@@ -343,12 +343,17 @@ def disruption() -> JSON:
         nodes=_list(node, "The nodes that go, by identity."),
         moved=_list(owner, "Who owns the pods that move, and how many of them were ready."),
     )
+    left_out = _object(
+        required=("reason",),
+        reason=_string("Why, in a word.") | {"enum": [one.value for one in LeftOutReason]},
+        message=_string("The same in a sentence."),
+    )
     status = _object(
         "What has become of it.",
         phase=_string("How far it has come.") | {"enum": [one.value for one in DisruptionPhase]},
         phaseSince=_time(),
         message=_string("The same in a sentence."),
-        leftOut=_map(_string(), "Nodes that were let go again, by name, with the reason."),
+        leftOut=_map(left_out, "Nodes that were let go again, by name."),
         startedAt=_time(),
         finishedAt=_time(),
     )

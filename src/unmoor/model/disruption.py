@@ -14,11 +14,6 @@ from msgspec import field
 
 from unmoor.model.base import Object, Struct
 
-UNCORDONED = "a person uncordoned it"
-"""In ``status.leftOut``: a person took the node back."""
-REFUSED = "the API server refuses to change it"
-"""How it begins in ``status.leftOut`` when a node could not be cordoned, or deleted."""
-
 
 class DisruptionPhase(StrEnum):
     """How far a command has come. The last two are final."""
@@ -67,8 +62,26 @@ class DisruptionSpec(Struct):
     moved: tuple[MovedOwner, ...] = ()
 
 
+class LeftOutReason(StrEnum):
+    """Why a node was let go again. After the first two no command touches it for a while."""
+
+    UNCORDONED = "Uncordoned"
+    """A person took it back."""
+    WRITE_REFUSED = "WriteRefused"
+    """The API server does not let us cordon or delete it."""
+    UNFIT = "Unfit"
+    """It was no candidate any more when it was looked at again."""
+
+
+class LeftOut(Struct):
+    """Why a node was let go again: in a word, and in a sentence for a person."""
+
+    reason: LeftOutReason
+    message: str = ""
+
+
 class DisruptionStatus(Struct):
-    """What became of it. ``left_out``: names of nodes that were let go again, with the reason.
+    """What became of it. ``left_out``: nodes that were let go again, by name.
 
     ``phase_since``: when the phase began, for the waits that a restart must not begin again.
     """
@@ -76,7 +89,7 @@ class DisruptionStatus(Struct):
     phase: DisruptionPhase = DisruptionPhase.PENDING
     phase_since: datetime | None = None
     message: str = ""
-    left_out: dict[str, str] = {}
+    left_out: dict[str, LeftOut] = {}
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
@@ -100,12 +113,17 @@ class Disruption(Object):
     @property
     def taken_back(self) -> tuple[str, ...]:
         """Uids of the nodes that a person took back; they are left alone for a while."""
-        left_out = self.status.left_out
-        return tuple(n.uid for n in self.spec.nodes if left_out.get(n.name) == UNCORDONED)
+        return self._left_out_for(LeftOutReason.UNCORDONED)
 
     @property
     def left_alone(self) -> tuple[str, ...]:
         """Uids of the nodes that no command touches for a while, theirs and the unchangeable."""
+        return self._left_out_for(LeftOutReason.UNCORDONED, LeftOutReason.WRITE_REFUSED)
+
+    def _left_out_for(self, *reasons: LeftOutReason) -> tuple[str, ...]:
         left_out = self.status.left_out
-        refused = (n.uid for n in self.spec.nodes if left_out.get(n.name, "").startswith(REFUSED))
-        return (*self.taken_back, *refused)
+        return tuple(
+            node.uid
+            for node in self.spec.nodes
+            if node.name in left_out and left_out[node.name].reason in reasons
+        )

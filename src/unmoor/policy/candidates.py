@@ -141,8 +141,9 @@ def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -
                 f"it is left alone until {rfc3339(until)}"
             )
             return _blocked(node, machine, method, Reason.TAKEN_BACK, message)
+        why = command.status.left_out[node.name].message
         message = (
-            f"disruption {command.name} went on without it: {command.status.left_out[node.name]}; "
+            f"disruption {command.name} went on without it: {why}; "
             f"it is left alone until {rfc3339(until)}"
         )
         return _blocked(node, machine, method, Reason.WRITE_REFUSED, message)
