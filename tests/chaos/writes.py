@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from typing import Any
@@ -106,18 +107,21 @@ def interpreter(far: Far, api: Any) -> Interpreter:
     return Interpreter(api, far.store, far.clock, cloud=None, recorder=Deaf())
 
 
-async def count_to(far: Far, target: int) -> Noted:
-    """Make a counter and count, one by one; what the view shows decides what is written next."""
+async def count(far: Far, least: int) -> Noted:
+    """Make a counter and count, one by one; what the view shows decides what is written next.
+
+    At least to ``least``, and until some write was in doubt.
+    """
     noted = Noted(far.api)
     hand = interpreter(far, noted)
     async with asyncio.timeout(WRITE_S):
-        while (effect := _next(far, target)) is not None:
+        while (effect := _next(far, least if noted.doubts else math.inf)) is not None:
             (outcome,) = await hand.execute((effect,))
             assert outcome.crash == "", outcome.crash
     return noted
 
 
-def _next(far: Far, target: int) -> AnyEffect | None:
+def _next(far: Far, target: float) -> AnyEffect | None:
     held = far.store.get(CONFIG_MAPS, COUNTER.name, NAMESPACE)
     if held is None:
         meta = {"name": COUNTER.name, "namespace": NAMESPACE, "annotations": {COUNTED: "0"}}
