@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from unmoor.runtime.executor import ThreadExecutor
+from unmoor.runtime.executor import TURN_S, ThreadExecutor
 
 
 async def test_work_runs_on_another_thread_and_its_result_comes_back() -> None:
@@ -15,6 +15,21 @@ async def test_work_runs_on_another_thread_and_its_result_comes_back() -> None:
 
     assert await executor.run(lambda: threading.current_thread().name) == "a-name"
     assert await executor.run(threading.get_ident) != threading.get_ident()
+
+
+async def test_a_pass_keeps_the_interpreter_from_the_loop_for_short_turns_only() -> None:
+    """At Python's own 5 ms, every request sent during a pass holds the loop up that long."""
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(0.005)
+        await ThreadExecutor().run(lambda: None)
+        assert sys.getswitchinterval() == pytest.approx(TURN_S, abs=2e-6)
+
+        sys.setswitchinterval(TURN_S / 5)  # somebody wants shorter ones
+        await ThreadExecutor().run(lambda: None)
+        assert sys.getswitchinterval() == pytest.approx(TURN_S / 5, abs=2e-6)
+    finally:
+        sys.setswitchinterval(before)
 
 
 async def test_what_it_raises_is_raised_where_it_was_asked_for() -> None:

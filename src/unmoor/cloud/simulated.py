@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -46,6 +46,11 @@ _STATES = {
     "ShuttingDown": InstanceState.SHUTTING_DOWN,
     "Terminated": InstanceState.TERMINATED,
 }
+
+
+class _Named(NamedTuple):
+    name: str
+    instance: CloudInstance
 
 
 class SimulatedCloud:
@@ -87,10 +92,8 @@ class SimulatedCloud:
     async def list(self, cluster: str) -> tuple[CloudInstance, ...]:
         """The instances of one cluster, by name."""
         query = Query(labels=f"{CLUSTER_LABEL}={_digest(cluster)}")
-        found = await _translated(lambda: self._list(query))
-        instances = tuple(_decoded(one) for one in found)
-        mine = sorted((one for one in instances if one.spec.cluster == cluster), key=_by_name)
-        return tuple(self._translate(one) for one in mine)
+        found = await _translated(lambda: self._list(query, cluster))
+        return tuple(one.instance for one in sorted(found, key=lambda one: one.name))
 
     async def terminate(self, provider_id: str) -> None:
         """Mark the instance; whoever plays it lets it go."""
@@ -158,12 +161,15 @@ class SimulatedCloud:
         except ApiError as error:
             raise Unreachable(f"{name} is there, and cannot be read: {error}") from error
 
-    async def _list(self, query: Query) -> tuple[JSON, ...]:
-        found: tuple[JSON, ...] = ()
+    async def _list(self, query: Query, cluster: str) -> tuple[_Named, ...]:
+        """By name. Each page is read when it comes: all at once would hold the loop up."""
+        found: tuple[_Named, ...] = ()
         after = ""
         while True:
             page = await self._api.list(INSTANCES.raw(), query, limit=PAGE_SIZE, after=after)
-            found += page.items
+            instances = map(_decoded, page.items)
+            mine = (one for one in instances if one.spec.cluster == cluster)
+            found += tuple(_Named(one.name, self._translate(one)) for one in mine)
             after = page.next
             if not after:
                 return found
@@ -213,10 +219,6 @@ def instance_name(token: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:ID_CHARS]
-
-
-def _by_name(instance: Instance) -> str:
-    return instance.name
 
 
 def _name_in(provider_id: str) -> str:

@@ -128,8 +128,9 @@ def _machines_without_instance(view: View, listed: Listed, moment: Moment) -> li
     alive = {one.provider_id for one in listed.result or () if not one.state.is_going}
     steps = []
     disputed: list[Machine] = []
-    for machine in view.sorted(MACHINES):
-        if machine.provider_id in alive or not _is_settled(view, machine, listed):
+    unlisted = [one for one in view.all(MACHINES).values() if one.provider_id not in alive]
+    for machine in sorted(unlisted, key=lambda one: one.key):
+        if not _is_settled(view, machine, listed):
             continue
         answer = view.instance(machine.provider_id)
         if answer is None or answer.at.mono < listed.at.mono:
@@ -206,25 +207,24 @@ def _instances_without_machine(view: View, listed: Listed, moment: Moment) -> li
     if unreadable := sorted(view.broken(MACHINES)):
         # One of them may stand for any instance: absence proves nothing now.
         return [Step(verdicts=(_unreadable(view, unreadable[0][1]),))]
-    wanted = _wanted(view)
-    steps = []
-    for instance in sorted(listed.result or (), key=lambda one: one.provider_id):
-        if instance.provider_id in wanted or instance.token in wanted:
-            continue
-        if not _is_ripe(view, instance, listed):
-            continue
-        steps.append(_suspect(view, instance, listed, moment))
-    return steps
+    tokens = _live_tokens(view)
+    unclaimed = [
+        one
+        for one in listed.result or ()
+        if not view.is_claimed(one.provider_id) and one.token not in tokens
+    ]
+    return [
+        _suspect(view, instance, listed, moment)
+        for instance in sorted(unclaimed, key=lambda one: one.provider_id)
+        if _is_ripe(view, instance, listed)
+    ]
 
 
-def _wanted(view: View) -> frozenset[str]:
-    """Everything that a machine, ours or not, stands for: ids, links and live tokens."""
-    wanted: set[str] = set()
-    for machine in view.all(MACHINES).values():
-        wanted |= set(machine.claims)
-        if not machine.provider_id:
-            wanted.add(token_of(machine))
-    return frozenset(wanted - {""})
+def _live_tokens(view: View) -> frozenset[str]:
+    """Return the attempts of all machines, ours or not, that no instance is known to be of."""
+    machines = view.all(MACHINES).values()
+    tokens = {token_of(machine) for machine in machines if not machine.provider_id}
+    return frozenset(tokens - {""})
 
 
 def _is_ripe(view: View, instance: CloudInstance, listed: Listed) -> bool:

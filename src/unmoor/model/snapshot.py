@@ -184,6 +184,10 @@ class View:
         """The machines that stand for one cloud machine, or are linked to it: one, normally."""
         return self._by("machines_by_claim", "Machine", provider_id) if provider_id else ()
 
+    def is_claimed(self, provider_id: str) -> bool:
+        """Some machine stands for this cloud machine, or is linked to it."""
+        return self._indexes["machines_by_claim"].get(provider_id) is not None
+
     def machine_of(self, node: Node) -> Machine | None:
         """The machine behind a node, None when there is none or more than one."""
         machines = self.machines_of(node.provider_id)

@@ -5,12 +5,17 @@ another. A pass cannot be stopped, so at the end of the process its result is dr
 for the thread, and a daemon thread does not hold the interpreter up. (A ThreadPoolExecutor was
 rejected, because Python joins its threads at exit.)
 
+Two threads take turns at the interpreter. Whoever lets go of it, as each call of the system does,
+gets it back when the other's turn is over; at Python's own 5 ms for a turn, some tens of requests
+sent during a pass would hold the loop up for a third of a second.
+
 Must not: touch the store. A pass works on the frozen view that it was given.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +23,9 @@ from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar
 
 R = TypeVar("R")
+
+TURN_S = 0.0001
+"""How long a pass may keep the interpreter from the loop."""
 
 _Job: TypeAlias = "tuple[Callable[[], Any], asyncio.Future[Any], asyncio.AbstractEventLoop]"
 
@@ -37,6 +45,7 @@ class ThreadExecutor:
         result: asyncio.Future[R] = event_loop.create_future()
         self._jobs.put((work, result, event_loop))
         if self._thread is None:
+            sys.setswitchinterval(min(TURN_S, sys.getswitchinterval()))
             self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
             self._thread.start()
         return await result
