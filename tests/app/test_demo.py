@@ -112,6 +112,9 @@ BOMB = "a0: &a0 [x]\n" + "".join(
     ("text", "said"),
     [
         pytest.param("a: [", "is neither YAML nor JSON", id="not-yaml"),
+        pytest.param("a: [", "a.yaml is neither YAML nor JSON: while parsing", id="which-file"),
+        pytest.param("a: 1\nb: ]", "in line 2, column", id="which-line"),
+        pytest.param("a: 1", "is no Kubernetes object: it has no kind", id="no-kind"),
         pytest.param("- 1", "is list, not an object", id="a-list"),
         pytest.param("kind: Widget\nmetadata: {name: a}", "kind 'Widget'", id="unknown-kind"),
         pytest.param("kind: [a]", "kind ['a']", id="kind-is-a-list"),

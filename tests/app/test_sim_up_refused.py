@@ -97,8 +97,32 @@ def test_a_dump_without_owners_is_refused(tmp_path: Path) -> None:
     code, said = call("--load=-", f"--kubeconfig={tmp_path / 'k'}", stdin=json.dumps(dump))
 
     assert code == 1
-    assert "pod/default/web-1 belongs to replicaset/web, which is not loaded: dump it too" in said
-    assert "kubectl get replicaset -A -o json" in said
+    assert "pod/default/web-1 belongs to replicaset/web, which is not loaded: dump all" in said
+    assert "kubectl get replicasets,deployments -A -o json" in said
+
+
+def test_all_owners_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
+    """With the owners of those owners: nobody can say who they are."""
+    web = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u-0"}
+    machine = {"apiVersion": "karpenter.sh/v1alpha5", "kind": "Machine", "name": "m", "uid": "u-9"}
+    meta = {"name": "a", "uid": "u-2", "ownerReferences": [machine]}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": meta}
+    items = [pod(ownerReferences=[web]), node]
+    dump = {"kind": "List", "apiVersion": "v1", "items": items}
+
+    code, said = call("--load=-", f"--kubeconfig={tmp_path / 'k'}", stdin=json.dumps(dump))
+
+    assert code == 1
+    assert "pod/default/web-1 belongs to replicaset/web" in said
+    assert "node/a belongs to machine/m, which are not loaded" in said
+    assert "kubectl get replicasets,deployments,machines,provisioners -A -o json" in said
+
+
+def test_what_is_no_object_is_told_as_such(tmp_path: Path) -> None:
+    code, said = call("--load=-", f"--kubeconfig={tmp_path / 'k'}", stdin="{}")
+
+    assert code == 1
+    assert "standard input, document 1 is no Kubernetes object: it has no kind" in said
 
 
 @pytest.mark.parametrize(

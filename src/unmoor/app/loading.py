@@ -33,6 +33,8 @@ DEFINITIONS = "CustomResourceDefinition"
 MANAGER = "unmoor-sim"
 CONFLICT = 409
 OBJECTS_AT_ONCE = 100
+OWNER_OF = {"Machine": "Provisioner", "ReplicaSet": "Deployment"}
+"""Whose objects of a kind mostly are."""
 
 
 async def load(server: Server, objects: Objects, *, cluster: str) -> None:
@@ -84,13 +86,20 @@ def _hollow(body: JSON) -> JSON:
 
 
 def _hold_owners(objects: Objects) -> None:
-    """Refuse a dump that the garbage collector would eat: owners must come along."""
+    """Refuse a dump that the garbage collector would eat: owners must come along, all of them."""
     there = {body["metadata"].get("uid") for _, body in objects}
+    missing: dict[str, str] = {}
     for ref, body in objects:
         owners = body["metadata"].get("ownerReferences") or ()
         for owner in owners if body["metadata"].get("uid") else ():
-            if owner.get("kind") in SERVED and owner.get("uid") not in there:
-                raise Failure(
-                    f"{ref} belongs to {owner['kind'].lower()}/{owner.get('name')}, which is not "
-                    f"loaded: dump it too, with `kubectl get {owner['kind'].lower()} -A -o json`"
-                )
+            kind = owner.get("kind")
+            if kind in SERVED and owner.get("uid") not in there:
+                missing.setdefault(kind, f"{ref} belongs to {kind.lower()}/{owner.get('name')}")
+    if missing:
+        # An owner that is not there does not say whose it is.
+        wanted = dict.fromkeys(kind for one in missing for kind in (one, OWNER_OF.get(one)) if kind)
+        plurals = ",".join(SERVED[kind].plural for kind in wanted)
+        raise Failure(
+            f"{', '.join(missing.values())}, which {'is' if len(missing) == 1 else 'are'} not "
+            f"loaded: dump all of these kinds too, with `kubectl get {plurals} -A -o json`"
+        )

@@ -41,6 +41,8 @@ NO_NUMBERS = (float("inf"), float("-inf"))
 FIRST = ("Namespace", "PriorityClass", "ConfigMap", "Provisioner", "AWSNodeTemplate")
 """Kinds that others refer to, so they are created before the rest."""
 STDIN = "-"
+NAMELESS = '"<unicode string>", '
+"""How the parser calls every file."""
 LIST = "List"
 
 
@@ -114,7 +116,7 @@ def _parsed(text: bytes, file: str, skipped: Counter[str] | None) -> Iterator[tu
     try:
         documents = _json(text) or list(yaml.load_all(text.decode(), Loader=_Loader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        said = cut(" ".join(str(error).split()))
+        said = cut(" ".join(str(error).replace(NAMELESS, "").split()))
         raise Failure(f"{file} is neither YAML nor JSON: {said}") from None
     size = Size()
     for number, document in enumerate(documents, start=1):
@@ -202,6 +204,8 @@ def _object(body: Any, where: str) -> tuple[Ref, JSON]:
     if not isinstance(body, dict):
         raise Failure(f"{where} is {type(body).__name__}, not an object: every object has a kind")
     kind = body.get("kind")
+    if not kind:
+        raise Failure(f"{where} is no Kubernetes object: it has no kind; give it one, or remove it")
     resource = SERVED.get(kind) if isinstance(kind, str) else None
     if resource is None:
         known = ", ".join(sorted(SERVED))

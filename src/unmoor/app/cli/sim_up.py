@@ -45,7 +45,10 @@ HINT_CHARS_MIN = 3
         "unmoor sim up",
         "unmoor sim up --port 0 --kubeconfig /tmp/a.kubeconfig --speed 10",
         "unmoor sim up --load ./manifests --faults api,node-dies",
-        "kubectl get nodes,pods,rs,deploy,ds,sts,jobs,pdb -A -o json | unmoor sim up --load -",
+        (
+            "kubectl get nodes,pods,rs,deploy,ds,sts,jobs,pdb,machines,provisioners -A -o json"
+            " | unmoor sim up --load -"
+        ),
         "unmoor sim up --no-controller",
         "unmoor run --cloud simulated --kubeconfig unmoor-sim.kubeconfig",
     ),
@@ -113,7 +116,9 @@ def up(
 
     Loaded nodes are played by hollow kubelets. Services, Secrets, Roles and their like are taken,
     but nobody acts on them; docs/reference/kinds.md says which. Kinds that the cluster does not
-    serve are left out, which is said.
+    serve are left out, which is said. A dump must hold the owners of what is in it. Machines and
+    Provisioners exist only where unmoor or Karpenter (v1alpha5) runs: leave them out of `kubectl
+    get` elsewhere.
     """
     if faults == HELP:
         _list_faults()
