@@ -14,6 +14,7 @@ import pytest
 
 from tests.app import loopback
 from tests.app.loopback import UNMOOR, Cluster
+from unmoor.app.cli.run import PLACEHOLDER
 from unmoor.model.base import Ref
 from unmoor.runtime.ports import ApiError
 
@@ -257,6 +258,37 @@ async def test_without_a_cloud_and_a_name_it_says_that_nothing_is_ours(cluster: 
 
     assert "no cluster name, so no machine is ours" in said
     assert "no cloud provider, so no machine is ours" in said
+
+
+async def test_a_name_that_no_machine_bears_is_doubted_once(cluster: Cluster) -> None:
+    await cluster.machine("m1", cluster_name="shop")
+    async with running(cluster, "--cluster-name=shpo") as unmoor:
+        await unmoor.until_said(cluster, "acting")
+        told = await unmoor.until_said(cluster, "our cluster name is on no machine")
+        said = unmoor.said()
+    async with running(cluster) as unmoor:
+        await unmoor.until_said(cluster, "launched machine")
+        right = unmoor.said()
+
+    assert told["level"] == "warning"
+    assert told["problem"] == (
+        "no Machine is annotated unmoor.dev/managed-by: shpo; annotated for others: 1 of shop"
+    )
+    assert told["remedy"].startswith("check --cluster-name")
+    assert said.count("our cluster name is on no machine") == 1
+    assert "our cluster name is on no machine" not in right
+
+
+async def test_the_placeholder_of_the_deployment_is_refused(cluster: Cluster) -> None:
+    deploy = Path(__file__).parents[2] / "deploy"
+    for file in ("deployment.yaml", "unmoor.service"):
+        assert "--cluster-name" in (deploy / file).read_text()
+        assert PLACEHOLDER in (deploy / file).read_text()
+
+    code, said = await refused(cluster, f"--cluster-name={PLACEHOLDER}")
+
+    assert code == 2
+    assert "CHANGE-ME stands for the name of your cluster" in said
 
 
 async def test_a_lease_that_nobody_takes_back_does_not_keep_it(cluster: Cluster) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import IDENTITY, machine, node
 from unmoor.model import names
-from unmoor.model.base import Object
+from unmoor.model.base import Object, ObjectMeta
 from unmoor.model.machine import Machine
 from unmoor.model.snapshot import Identity, View
 from unmoor.policy import ownership
@@ -118,3 +118,34 @@ def test_a_foreign_machine_says_so() -> None:
 
     assert found is not None
     assert "nothing is known about its machine" in ownership.why_not_ours(view, found)
+
+
+def _of(cluster: str, *names_of: str) -> list[Machine]:
+    return [
+        Machine(metadata=ObjectMeta(name=name, annotations={names.MANAGED_BY: cluster}))
+        for name in names_of
+    ]
+
+
+@pytest.mark.parametrize(
+    ("machines", "told"),
+    [
+        ([], ""),
+        ([machine("m-a", is_ours=False)], ""),
+        ([machine("m-a"), *_of("shop", "b")], ""),
+        (
+            [*_of("shop", "b", "c"), machine("m-a", is_ours=False)],
+            "2 of shop",
+        ),
+        (
+            [*_of("d", "d"), *_of("c", "c"), *_of("b", "b"), *_of("shop", "x", "y")],
+            "2 of shop, 1 of b, 1 of c and 1 more name",
+        ),
+    ],
+)
+def test_a_name_that_only_others_do_not_bear_is_doubted(machines: list[Machine], told: str) -> None:
+    said = ownership.about_our_name(View.of(*machines, identity=IDENTITY))
+
+    begun = "no Machine is annotated unmoor.dev/managed-by: harbour; annotated for others: "
+    assert said == (f"{begun}{told}" if told else "")
+    assert ownership.about_our_name(View.of(*machines, identity=Identity())) == ""

@@ -25,6 +25,7 @@ from unmoor.host.systemd import Notifier
 from unmoor.model import kinds, settings
 from unmoor.model.kinds import Resource
 from unmoor.model.settings import Settings
+from unmoor.policy.ownership import about_our_name
 from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.controller import Controller, OnLeadership, Options, Ports
 from unmoor.runtime.executor import ThreadExecutor
@@ -108,6 +109,7 @@ async def _work(
             tasks.create_task(recorder.run())
             tasks.create_task(notifier.keep_alive(clock))
             tasks.create_task(settle(controller.informer))
+            tasks.create_task(_doubt_our_name(controller))
             await controller.run(RECONCILERS)
     finally:
         notifier.stopping()
@@ -149,6 +151,17 @@ def _greet(options: RunOptions, controller: Controller) -> None:
     if options.cloud == "none":
         log.warning(
             "no cloud provider, so no machine is ours", remedy="start with --cloud simulated"
+        )
+
+
+async def _doubt_our_name(controller: Controller) -> None:
+    """Say once, when every kind has been listed, that our name is perhaps not what was meant."""
+    await controller.informer.wait_synced()
+    if problem := about_our_name(controller.store):
+        log.warning(
+            "our cluster name is on no machine",
+            problem=problem,
+            remedy="check --cluster-name, or aws.clusterName in the settings",
         )
 
 

@@ -9,10 +9,17 @@ Must not: be asked about nodes that a person names (``drain``, ``rescue``): thos
 
 from __future__ import annotations
 
+from collections import Counter
+
 from unmoor.model import names
+from unmoor.model.kinds import MACHINES
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.snapshot import Identity, View
+from unmoor.model.wording import counted
+
+OTHERS_NAMED_MAX = 3
+"""So many names of others are given, those with most machines first."""
 
 
 def scheme_of(provider_id: str) -> str:
@@ -82,6 +89,25 @@ def why_not_our_machine(machine: Machine, identity: Identity) -> str:
         f"machine {machine.name} has providerID {machine.provider_id}, but the configured cloud is "
         f'"{identity.scheme}": nothing is known about it'
     )
+
+
+def about_our_name(view: View) -> str:
+    """Say that every Machine that bears a name bears another than ours; "" when that is not so.
+
+    A cluster of whose Machines none is annotated has not handed any over, which is no mistake.
+    """
+    name = view.identity.cluster
+    bearers = Counter(machine.managed_by for machine in view.all(MACHINES).values())
+    bearers.pop("", None)
+    if not name or not bearers or name in bearers:
+        return ""
+    most = sorted(bearers.items(), key=lambda bearer: (-bearer[1], bearer[0]))
+    others = [f"{count:,} of {other}" for other, count in most]
+    more = len(others) - OTHERS_NAMED_MAX
+    there = ", ".join(others[:OTHERS_NAMED_MAX]) + (
+        f" and {counted(more, 'more name')}" if more > 0 else ""
+    )
+    return f"no Machine is annotated {names.MANAGED_BY}: {name}; annotated for others: {there}"
 
 
 def _unnamed(bearer: str, identity: Identity) -> str:

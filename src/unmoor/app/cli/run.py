@@ -20,10 +20,12 @@ from unmoor.app.cli.command import (
     output_option,
     print_json,
 )
+from unmoor.model.names import MANAGED_BY
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 
 PORT = click.IntRange(0, 65535)
-
+PLACEHOLDER = "CHANGE-ME"
+"""The cluster name in the files of ``deploy/``, until somebody has put theirs there."""
 
 OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
@@ -32,6 +34,16 @@ def _object_name(_context: click.Context, _option: click.Parameter, given: str) 
     """Refuse at once what no object can be called: it would be waited for in vain."""
     if not OBJECT_NAME.fullmatch(given):
         raise click.BadParameter(f"{given!r} is no name: use a-z, 0-9, '-' and '.'")
+    return given
+
+
+def _cluster_name(_context: click.Context, _option: click.Parameter, given: str) -> str:
+    """Refuse the name that stands in ``deploy/`` for a name."""
+    if given == PLACEHOLDER:
+        raise click.BadParameter(
+            f"{given} stands for the name of your cluster: put the name there that your Machines "
+            f"are annotated with ({MANAGED_BY})"
+        )
     return given
 
 
@@ -55,6 +67,7 @@ def _object_name(_context: click.Context, _option: click.Parameter, given: str) 
 @click.option(
     "--cluster-name",
     default="",
+    callback=_cluster_name,
     metavar="NAME",
     help="Whose machines are ours: those annotated unmoor.dev/managed-by with this name. By "
     "default aws.clusterName of the settings.",
