@@ -258,6 +258,38 @@ async def test_what_one_cluster_holds_another_can_begin_with(tmp_path: Path) -> 
     assert "left out, as the cluster does not serve them: 1 Endpoints" in cluster.errors
 
 
+async def test_a_dump_of_another_cloud_gets_simulated_instances(tmp_path: Path) -> None:
+    """No other cluster has Instances; its nodes can be drained, and go when they are empty."""
+    async with simulated.up(tmp_path / "a", FAST) as first:
+        await deploy(first)
+        lists = [
+            {"apiVersion": kind.api_version, "kind": f"{name}List", "items": await first.all(kind)}
+            for name, kind in KINDS.items()
+            if name != "Instance"
+        ]
+        await first.stop()
+    dump = "\n---\n".join(map(json.dumps, lists)).replace("sim:///", "aws:///")
+
+    async with simulated.up(tmp_path / "b", FAST, "--load=-", stdin=dump.encode()) as cluster:
+        assert cluster.first["machines"] == 4
+        node = await busy_node(cluster)
+        await cluster.api.delete(NODES.ref(node))
+        await until_gone(cluster, node)
+        await cluster.api.delete(CART)
+        ttl: JSON = {"spec": {"ttlSecondsAfterEmpty": 30}}
+        await cluster.api.patch(OWNERS.ref("general"), ttl)
+
+        async def are_gone() -> bool:
+            return not await cluster.all(NODES) and not await cluster.all(MACHINES)
+
+        await until("no nodes, no machines", are_gone)
+        await cluster.stop()
+
+    assert "4 machines get simulated instances in place of those of aws\n" in cluster.errors
+    told = cluster.texts("unmoor")
+    assert sum(text.startswith("told the cloud to end sim:///") for text in told) == 4
+
+
 async def test_faults_befall_it_and_are_counted(tmp_path: Path) -> None:
     async with simulated.up(
         tmp_path / "kubeconfig", "--speed=100", "--faults=api-conflict,server"

@@ -217,6 +217,11 @@ def instance_name(token: str) -> str:
     return f"i-{_digest(token)}"
 
 
+def cluster_labels(cluster: str) -> dict[str, str]:
+    """The labels of an Instance by which its cluster finds it."""
+    return {CLUSTER_LABEL: _digest(cluster)}
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:ID_CHARS]
 
@@ -249,7 +254,7 @@ def _body(name: str, request: LaunchRequest, chosen: choice.Choice) -> JSON:
     return {
         "apiVersion": INSTANCES.api_version,
         "kind": INSTANCES.kind,
-        "metadata": {"name": name, "labels": {CLUSTER_LABEL: _digest(request.cluster)}},
+        "metadata": {"name": name, "labels": cluster_labels(request.cluster)},
         "spec": spec,
     }
 

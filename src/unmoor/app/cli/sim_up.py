@@ -118,7 +118,8 @@ def up(
     but nobody acts on them; docs/reference/kinds.md says which. Kinds that the cluster does not
     serve are left out, which is said. A dump must hold the owners of what is in it. Machines and
     Provisioners exist only where unmoor or Karpenter (v1alpha5) runs: leave them out of `kubectl
-    get` elsewhere.
+    get` elsewhere. A loaded Machine gets a simulated instance in place of that of its cloud, so it
+    can go like any other; one that lacks the annotation unmoor.dev/managed-by is not unmoor's.
     """
     if faults == HELP:
         _list_faults()
@@ -130,10 +131,11 @@ def up(
 
     logs.configure(level="error", form="text")
     kubeconfig: Path = chosen.pop("kubeconfig")
+    objects = _objects(load, is_empty=chosen.pop("empty"))
     options = UpOptions(
         faults=_faults(faults, has_controller=not chosen["no_controller"]),
-        objects=(objects := _objects(load, is_empty=chosen.pop("empty"))),
-        cluster=cluster_of(objects, CLUSTER),
+        cluster=(cluster := cluster_of(objects, CLUSTER)),
+        objects=_with_instances(objects, cluster),
         has_controller=not chosen.pop("no_controller"),
         **chosen,
     )
@@ -169,6 +171,24 @@ def _objects(load: tuple[Path, ...], *, is_empty: bool) -> Objects:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(skipped.items()))
         click.echo(f"unmoor: left out, as the cluster does not serve them: {kinds}", err=True)
     return objects
+
+
+def _with_instances(objects: Objects, cluster: str) -> Objects:
+    from unmoor.app.simulated_instances import with_instances  # noqa: PLC0415
+    from unmoor.model import names  # noqa: PLC0415
+
+    complete, replaced = with_instances(objects, cluster=cluster)
+    for cloud, count in sorted(replaced.items()):
+        machines = counted(count, "machine")
+        gets = "gets a simulated instance" if count == 1 else "get simulated instances"
+        click.echo(f"unmoor: {machines} {gets} in place of those of {cloud}", err=True)
+    annotations = [
+        body["metadata"].get("annotations") or {} for ref, body in objects if ref.kind == "Machine"
+    ]
+    if annotations and not any(names.MANAGED_BY in one for one in annotations):
+        hand_over = f"kubectl annotate machines --all {names.MANAGED_BY}={cluster}"
+        click.echo(f"unmoor: no Machine is handed to unmoor: `{hand_over}` does it", err=True)
+    return complete
 
 
 def _faults(given: str | None, *, has_controller: bool) -> tuple[str, ...]:
