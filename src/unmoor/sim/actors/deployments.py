@@ -1,7 +1,6 @@
 """Deployments and ReplicaSets: as many equal pods as asked for, under names that never come back.
 
-A new template gets a ReplicaSet of full size; the old one goes when the new one is ready. (A real
-Deployment goes step by step; nothing of ours depends on the steps.)
+A new template gets a ReplicaSet that takes over step by step, as the strategy allows (``rollout``).
 
 Must not: place pods, or replace one that is still there and counts.
 """
@@ -16,15 +15,16 @@ from unmoor.model.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from unmoor.model.moment import Moment, rfc3339
 from unmoor.model.pod import Pod
 from unmoor.model.workload import Deployment, ReplicaSet
+from unmoor.sim.actors import rollout
 from unmoor.sim.actors.actor import Key, Stage
 from unmoor.sim.actors.owners import (
     OwnerActor,
     digest,
     numbered,
     reference,
-    scaled,
     with_labels,
 )
+from unmoor.sim.actors.rollout import Bounds, Standing
 
 TEMPLATE_HASH = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
@@ -111,49 +111,81 @@ class Deployments(OwnerActor):
         if owner is None or owner.is_deleting:
             return None
         spec = await self.spec_of(owner)
-        if spec.get("paused"):
-            name = await self._hold(owner)
-        else:
-            name = await self._roll(owner, spec)
-        await self._report(owner, name, moment, is_paused=bool(spec.get("paused")))
+        name = await (self._hold(owner) if spec.get("paused") else self._roll(owner, spec))
+        await self._report(owner, spec, name, moment)
         return None
 
     async def _hold(self, owner: Deployment) -> str:
-        """Keep the size and change no template; return the name of the newest set."""
+        """Keep the size and change no template; return the name of the newest set.
+
+        A set that is alone has the whole size. Of several, as they stand in the middle of a
+        rollout, the newest gets what another size adds or takes away.
+        """
         sets = sorted(self._sets(owner), key=_revision)
         if not sets:
             return ""
-        rest = sum(one.spec.replicas or 0 for one in sets[:-1])
-        wanted = max(_wanted(owner.spec.replicas) - rest, 0)
-        if sets[-1].spec.replicas != wanted:
-            await self.stage.patch(sets[-1], {"spec": {"replicas": wanted}})
+        wanted = _wanted(owner.spec.replicas)
+        active = [one for one in sets if one.spec.replicas != 0]
+        chosen = active[0] if len(active) == 1 else sets[-1]
+        size, marks = wanted, {DESIRED: str(wanted)}
+        if len(active) > 1:
+            known = sets[-1].metadata.annotations.get(DESIRED, "")
+            more = wanted - int(known) if known.isdigit() else 0
+            size = max(_wanted(chosen.spec.replicas) + more, 0)
+        if chosen.spec.replicas != size:
+            body = {"metadata": {"annotations": marks}, "spec": {"replicas": size}}
+            await self.stage.patch(chosen, body)
         return sets[-1].name
 
     async def _roll(self, owner: Deployment, spec: JSON) -> str:
-        """Bring the set of this template to its size, and retire others; return its name."""
+        """Bring the set of this template closer to its size, or else others; return its name."""
         mark = digest(spec["template"])
         name = f"{owner.name}-{mark}"
         wanted = _wanted(owner.spec.replicas)
         current = self.store.get(REPLICA_SETS, name, owner.namespace)
         if current is None and (current := await self._alike(owner, spec["template"])) is not None:
             name = current.name
-        newest = max((_revision(one) for one in self._sets(owner)), default=0)
+        sets = sorted(self._sets(owner), key=_revision)
+        newest = max((_revision(one) for one in sets), default=0)
+        limits = rollout.bounds(spec.get("strategy") or {}, wanted)
+        olds = [one for one in sets if one.name != name]
+        if limits.is_recreate and await self._clear(olds):
+            return name
+        there = 0 if current is None else _wanted(current.spec.replicas)
+        size = rollout.newest_size(wanted, limits, there, [_standing(one) for one in olds])
         if current is None:
             body = _replica_set(owner, name, mark, spec)
-            body["metadata"]["annotations"] = _marks(owner, spec, newest + 1)
+            body["spec"]["replicas"] = size
+            body["metadata"]["annotations"] = _marks(owner, limits, newest + 1)
             await self.stage.create(REPLICA_SETS.ref(name, owner.namespace), body)
             return name
         # A template that is used again is the newest again.
         is_newest = newest and _revision(current) == newest
-        marks = _marks(owner, spec, newest if is_newest else newest + 1)
-        if current.spec.replicas != wanted or marks.items() - current.metadata.annotations.items():
-            body = {"metadata": {"annotations": marks}, "spec": {"replicas": wanted}}
+        marks = _marks(owner, limits, newest if is_newest else newest + 1)
+        if there != size or marks.items() - current.metadata.annotations.items():
+            body = {"metadata": {"annotations": marks}, "spec": {"replicas": size}}
             await self.stage.patch(current, body)
-        elif current.status.ready_replicas >= wanted:
-            for old in self._sets(owner):
-                if old.name != name and old.spec.replicas != 0:
-                    await self.stage.patch(old, {"spec": {"replicas": 0}})
+        else:
+            await self._retire(wanted, limits, current, olds)
         return name
+
+    async def _clear(self, olds: list[ReplicaSet]) -> bool:
+        """Let all earlier pods go; True as long as one of them is there."""
+        for old in olds:
+            if old.spec.replicas != 0:
+                await self.stage.patch(old, {"spec": {"replicas": 0}})
+        pods = (pod for old in olds for pod in self.store.pods_of(old.uid))
+        return any(not pod.is_terminal for pod in pods)
+
+    async def _retire(
+        self, wanted: int, limits: Bounds, current: ReplicaSet, olds: list[ReplicaSet]
+    ) -> None:
+        """Let as many earlier pods go as may be missed now."""
+        standing = [_standing(old) for old in olds]
+        sizes = rollout.old_sizes(wanted, limits, _standing(current), standing)
+        for old in olds:
+            if old.name in sizes:
+                await self.stage.patch(old, {"spec": {"replicas": sizes[old.name]}})
 
     async def _alike(self, owner: Deployment, template: JSON) -> ReplicaSet | None:
         """The set that another server's controller has made of this template, under its name."""
@@ -171,9 +203,7 @@ class Deployments(OwnerActor):
                 found.append(one)
         return found
 
-    async def _report(
-        self, owner: Deployment, name: str, moment: Moment, *, is_paused: bool
-    ) -> None:
+    async def _report(self, owner: Deployment, spec: JSON, name: str, moment: Moment) -> None:
         sets = self._sets(owner)
         ready = sum(one.status.ready_replicas for one in sets)
         updated = sum(one.status.replicas for one in sets if one.name == name)
@@ -185,7 +215,7 @@ class Deployments(OwnerActor):
             "unavailableReplicas": max(_wanted(owner.spec.replicas) - ready, 0),
             "observedGeneration": owner.metadata.generation,
             "terminatingReplicas": sum(self.terminating(one) for one in sets),
-            "conditions": self._conditions(owner, name, sets, moment, is_paused=is_paused),
+            "conditions": self._conditions(owner, spec, name, sets, moment),
         }
         revision = str(max((_revision(one) for one in sets), default=0))
         said = {"metadata": {"annotations": {REVISION: revision}}, "status": status}
@@ -194,27 +224,21 @@ class Deployments(OwnerActor):
             self._said[owner.uid] = said
 
     def _conditions(
-        self,
-        owner: Deployment,
-        name: str,
-        sets: list[ReplicaSet],
-        moment: Moment,
-        *,
-        is_paused: bool,
+        self, owner: Deployment, spec: JSON, name: str, sets: list[ReplicaSet], moment: Moment
     ) -> list[JSON]:
         """Whether enough pods are ready, and whether the newest set has replaced all others."""
         wanted = _wanted(owner.spec.replicas)
         ready = sum(one.status.ready_replicas for one in sets)
         available = ("Available", "True", "MinimumReplicasAvailable")
         has = "has"
-        if ready < wanted - wanted // 4:
+        if ready < wanted - rollout.bounds(spec.get("strategy") or {}, wanted).unavailable:
             available, has = ("Available", "False", "MinimumReplicasUnavailable"), "does not have"
         newest = [one.status for one in sets if one.name == name]
         is_done = [one.ready_replicas for one in newest] == [wanted] and ready == wanted
         how = "has successfully progressed." if is_done else "is progressing."
         reason = "NewReplicaSetAvailable" if is_done else "ReplicaSetUpdated"
         progress = ("Progressing", "True", reason, f'ReplicaSet "{name}" {how}')
-        if is_paused:
+        if spec.get("paused"):
             progress = ("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
         return [
             self._condition(owner, *available, f"Deployment {has} minimum availability.", moment),
@@ -254,15 +278,17 @@ def _dispensable(pod: Pod) -> tuple[bool, bool, int, str]:
     return (bool(pod.node_name), pod.is_ready, price, pod.name)
 
 
-def _marks(owner: Deployment, spec: JSON, revision: int) -> dict[str, str]:
+def _standing(one: ReplicaSet) -> Standing:
+    """As its status says, which may be late: more than its size has are not counted on."""
+    size = _wanted(one.spec.replicas)
+    return Standing(one.name, size, min(size, one.status.ready_replicas))
+
+
+def _marks(owner: Deployment, limits: Bounds, revision: int) -> dict[str, str]:
     """What the newest set is annotated with: its revision, its size, and what its owner says."""
     wanted = _wanted(owner.spec.replicas)
-    strategy = spec.get("strategy") or {}
-    surge = (strategy.get("rollingUpdate") or {}).get("maxSurge", "25%")
-    if strategy.get("type") == "Recreate":
-        surge = 0
     said = {k: v for k, v in owner.metadata.annotations.items() if k not in _NOT_COPIED}
-    sizes = {DESIRED: str(wanted), MOST: str(wanted + scaled(surge, wanted))}
+    sizes = {DESIRED: str(wanted), MOST: str(wanted + limits.surge)}
     return {**said, REVISION: str(revision), **sizes}
 
 
@@ -288,7 +314,6 @@ def _replica_set(owner: Deployment, name: str, hashed: str, spec: JSON) -> JSON:
             "ownerReferences": [reference(DEPLOYMENTS, owner)],
         },
         "spec": {
-            "replicas": _wanted(owner.spec.replicas),
             "selector": {**selector, "matchLabels": match_labels},
             "template": template,
         },
