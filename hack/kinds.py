@@ -7,6 +7,12 @@ But nobody acts on them: a Service has an address and no endpoints, a ResourceQu
 a LimitRange gives no defaults to pods, a Role allows nothing to anybody, and no namespace gets a
 ServiceAccount by itself. Their values are hardly judged: what a real server would refuse may pass.
 """
+NOBODY_BINDS = """
+Volumes are kept, too, but nobody provides them: a PersistentVolumeClaim stays `Pending` unless
+whoever writes it binds it, the claim templates of a StatefulSet make no claims, and the simulated
+scheduler places a pod without looking at its volumes. unmoor itself reads claims, volumes and
+attachments as it does on a real cluster.
+"""
 NOT_SERVED = """
 Everything else. Among it is what people may miss: CronJob, Endpoints and EndpointSlice,
 HorizontalPodAutoscaler, ReplicationController, PodTemplate, CertificateSigningRequest, webhooks and
