@@ -218,6 +218,45 @@ async def test_a_rehearsal_writes_nothing_and_asks_the_server(cluster: Cluster) 
     assert not cordoned(cluster, "a")
 
 
+async def test_pods_that_others_refuse_to_evict_are_named_before_the_first_goes(
+    cluster: Cluster,
+) -> None:
+    meta = {
+        "name": "lonely",
+        "namespace": "default",
+        "annotations": {"karpenter.sh/do-not-evict": "true"},
+    }
+    spec = {
+        "containers": [{"name": "c", "image": "c"}],
+        "volumes": [{"name": "scratch", "emptyDir": {}}],
+    }
+    lonely = Ref("Pod", "lonely", namespace="default")
+    await cluster.api.create(lonely, {"metadata": meta, "spec": spec})
+    await cluster.until("the pod runs", lambda: cluster.running_on("a") == ["lonely"])
+
+    _, rehearsed, _ = await drain(cluster, "a", "--dry-run")
+    code, lines, _ = await drain(cluster, "a", "-o", "json")
+
+    assert rehearsed[1].split(maxsplit=2)[2] == (
+        "grace 30 s, nobody makes another one, its emptyDir data are lost, "
+        "it is annotated karpenter.sh/do-not-evict, which a drain by hand does not heed"
+    )
+    told = [json.loads(line) for line in lines]
+    assert code == 0
+    assert (told[0]["state"], told[1]["state"]) == ("note", "cordoned")
+    assert told[0]["message"] == (
+        "evicted all the same: 1 that nobody makes again (default/lonely); "
+        "1 whose emptyDir data are lost (default/lonely); "
+        "1 annotated karpenter.sh/do-not-evict (default/lonely)"
+    )
+    those = ["default/lonely"]
+    assert told[-1]["nodes"][0]["caveats"] == {
+        "bare": those,
+        "do-not-evict": those,
+        "emptyDir": those,
+    }
+
+
 async def test_a_rehearsal_is_exit_code_1_when_a_pod_would_be_held(cluster: Cluster) -> None:
     await cluster.deployment("web", 1, available=1)
     await ready(cluster, 1)

@@ -28,7 +28,9 @@ from unmoor.lifecycle.effects import Patch
 from unmoor.lifecycle.eviction import Memory
 from unmoor.model.kinds import BUDGETS, NODES, PODS, Resource
 from unmoor.model.observation import ProblemKind
+from unmoor.policy import caveats
 from unmoor.policy import pods as standing
+from unmoor.policy.caveats import Caveat
 from unmoor.policy.drain import Deadline
 from unmoor.policy.verdict import Reason, Verdict
 from unmoor.runtime.informer import Informer
@@ -72,6 +74,8 @@ class Drained(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that are still there and were not waited for any longer."""
     blockers: tuple[str, ...] = ()
     """Why, in sentences."""
+    caveats: dict[Caveat, tuple[str, ...]] = {}
+    """Pods (namespace/name) at the beginning that go though a person may mind, by what it is."""
     took_s: float
 
 
@@ -100,6 +104,7 @@ class Draining:
         self._store = Store()
         self._story = Story()
         self._told = Told()
+        self._caveats: dict[Caveat, tuple[str, ...]] = {}
         self._why: tuple[str, ...] = ()
         """What holds it now, in sentences."""
         self._cluster = Answering(ports.api, ports.clock, lambda text: self._tell("note", text))
@@ -136,6 +141,7 @@ class Draining:
             left=None if self.is_cordoned is None else left,
             given_up=tuple(given_up),
             blockers=() if is_drained else self._blockers(),
+            caveats=self._caveats,
             took_s=round(self._ports.clock.now().mono - self._begun.mono, 1),
         )
 
@@ -156,6 +162,7 @@ class Draining:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(informer.run((NODES, PODS, BUDGETS), queries))
             await informer.wait_synced()
+            self._note_caveats()
             self.may_have_written = True
             await loop.run((self._row(deadline),))
 
@@ -191,6 +198,13 @@ class Draining:
         )
         for verdict in verdicts:
             self._note_verdict(verdict)
+
+    def _note_caveats(self) -> None:
+        patience = standing.Patience(self._store.settings.cadence.stuck_terminating_s)
+        on_node = self._store.pods_on(self.node)
+        self._caveats = caveats.by_caveat(on_node, self._ports.clock.now(), patience)
+        if self._caveats:
+            self._tell("note", caveats.about(self._caveats))
 
     def _note_cordon(self, record: Record, *, is_cordoned: bool) -> None:
         for outcome in record.outcomes:

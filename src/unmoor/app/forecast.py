@@ -25,7 +25,7 @@ from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.model.wording import counted
-from unmoor.policy import drain, pods
+from unmoor.policy import caveats, drain, pods
 from unmoor.runtime.ports import Api, ApiError, Broken, Query
 
 T = TypeVar("T")
@@ -149,8 +149,7 @@ def _manner(pod: Pod, budgets: tuple[PodDisruptionBudget, ...]) -> str:
     parts = [f"grace {pod.grace_s} s"]
     if tier := drain.TIERS[drain.tier_of(pod)]:
         parts.append(f"after the others ({tier})")
-    if pod.is_naked:
-        parts.append("nobody makes another one")
+    parts += [caveats.ABOUT_ONE[caveat] for caveat in caveats.caveats_of(pod)]
     parts += [f"budget {budget.namespace}/{budget.name}" for budget in budgets]
     return ", ".join(parts)
 

@@ -29,6 +29,7 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment, earliest
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
+from unmoor.model.wording import NAMED_MAX
 from unmoor.policy import drain as policy
 from unmoor.policy.drain import Deadline, Plan
 from unmoor.policy.pods import Patience
@@ -265,9 +266,7 @@ def _evicting(
         *held,
         *report.stuck(node, order.method, plan),
     )
-    told = [verdict for verdict in verdicts if verdict.event][
-        : report.TOLD_PODS_MAX + report.NAMED_PODS_MAX
-    ]
+    told = [verdict for verdict in verdicts if verdict.event][: report.TOLD_PODS_MAX + NAMED_MAX]
     step = Step(
         effects=(
             *asked.effects,

@@ -9,13 +9,11 @@ from unmoor.model.base import Key, Object
 from unmoor.model.kinds import ref_of
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
-from unmoor.model.wording import counted
+from unmoor.model.wording import counted, named
 from unmoor.policy.drain import Deadline, Plan
 from unmoor.policy.pods import about_unreadable
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-NAMED_PODS_MAX = 3
-"""So many pods are named in a sentence; the rest are counted."""
 TOLD_PODS_MAX = 5
 """So many held pods get an event each in one step."""
 
@@ -55,12 +53,12 @@ def left(node: Node, method: Method, plan: Plan) -> list[Verdict]:
     count = len(plan.waiting)
     if not count:
         return []
-    named = _named(tuple("/".join(pod.key) for pod in plan.waiting))
+    those = named(tuple("/".join(pod.key) for pod in plan.waiting))
     verdict = hindrance(
         node,
         method,
         Reason.PODS_LEFT,
-        f"{counted(count, 'pod')} still to go: {named}",
+        f"{counted(count, 'pod')} still to go: {those}",
         pods=count,
         terminating=sum(pod.is_deleting for pod in plan.waiting),
         asked_now=len(plan.turn),
@@ -126,7 +124,7 @@ def ended(node: Node, method: Method, left: tuple[str, ...], passed: tuple[str, 
     """
     if not left:
         but = (
-            f", but for {counted(len(passed), 'pod')} given up before: {_named(passed)}"
+            f", but for {counted(len(passed), 'pod')} given up before: {named(passed)}"
             if passed
             else ""
         )
@@ -142,14 +140,9 @@ def ended(node: Node, method: Method, left: tuple[str, ...], passed: tuple[str, 
         method,
         Reason.CUT_OFF,
         f"the drain of node {node.name} was cut off at its deadline: "
-        f"{counted(len(left), 'pod')} still there: {_named(left)}",
+        f"{counted(len(left), 'pod')} still there: {named(left)}",
         pods=len(left),
     )
-
-
-def _named(pods: tuple[str, ...]) -> str:
-    more = len(pods) - NAMED_PODS_MAX
-    return ", ".join(pods[:NAMED_PODS_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 def deadline_problem(node: Node, method: Method, deadline: Deadline) -> list[Verdict]:

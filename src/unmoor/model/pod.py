@@ -47,10 +47,15 @@ class ClaimSource(Struct):
     claim_name: str = ""
 
 
+class EmptyDirSource(Struct):
+    """A directory that lives and dies with the pod; what it is made of does not matter here."""
+
+
 class Volume(Struct):
     """One volume of a pod; only claims tie a pod to something that must be detached."""
 
     persistent_volume_claim: ClaimSource | None = None
+    empty_dir: EmptyDirSource | None = None
 
 
 class Affinity(Struct):
@@ -125,6 +130,11 @@ class Pod(Object):
     def is_naked(self) -> bool:
         """Nobody will make another one (001:66)."""
         return self.metadata.controller is None and not self.is_static
+
+    @property
+    def has_empty_dir(self) -> bool:
+        """Data of it are lost with it."""
+        return any(volume.empty_dir is not None for volume in self.spec.volumes)
 
     @property
     def is_ready(self) -> bool:

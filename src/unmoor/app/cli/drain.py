@@ -91,6 +91,11 @@ def drain(nodes: tuple[str, ...], *, dry_run: bool, **chosen: Any) -> None:
     Workloads go first, then system-cluster-critical and system-node-critical pods. DaemonSet and
     static pods stay. Pods go by eviction; past a --deadline, those that are left are deleted.
 
+    Pods that `kubectl drain` refuses without --force or --delete-emptydir-data are evicted, too:
+    those that nobody makes again, and those whose emptyDir data are then lost. So are pods that
+    are annotated karpenter.sh/do-not-evict. Such pods are named before the first eviction. Budgets
+    are always held, unless a --deadline passes.
+
     A node that is not drained stays cordoned, and the nodes after it are not begun: run the same
     command again to go on, or `kubectl uncordon` to give the node back. So it is after Ctrl-C.
 
