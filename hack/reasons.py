@@ -141,7 +141,9 @@ def part_of(value: ast.expr) -> str:
             value=ast.Call(func=ast.Name(id="counted"), args=[_, ast.Constant(value=str() as what)])
         ):
             return f"{{number}} {what}s"
-        case ast.FormattedValue(value=ast.Call(func=ast.Name(id=name))) if name[0] == "_":
+        case ast.FormattedValue(value=ast.Call(func=ast.Name(id=name))) if (
+            name[0] == "_" or name == "named"
+        ):
             return f"{{{name.strip('_')}}}"
         case _:
             return "{…}"

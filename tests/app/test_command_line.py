@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import unmoor
 from tests import tools
 from unmoor.app.cli import COMMANDS, main
+from unmoor.app.cli.command import DURATION
 from unmoor.model.crds import all_crds
 
 HEAVY = (
@@ -110,6 +111,16 @@ def test_a_wrong_call_is_exit_code_2_and_says_what_is_wrong(args: tuple[str, ...
     assert code == 2
     assert not out
     assert "Error: " in err
+
+
+def test_what_a_duration_is_is_said_alike_in_the_help_and_in_the_refusal() -> None:
+    _, told, _ = invoke("drain", "--help")
+    _, _, refused = invoke("drain", "a", "--timeout", "1.5")
+
+    assert "a whole number alone is seconds" in " ".join(told.split())
+    said = "write numbers with units, as in 1h30m or 300ms; a whole number alone is seconds"
+    assert said in " ".join(refused.split())
+    assert DURATION.convert("90", None, None) == DURATION.convert("1m30s", None, None) == 90.0
 
 
 def test_the_version_is_found_where_other_programs_have_it() -> None:

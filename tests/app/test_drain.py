@@ -87,7 +87,7 @@ async def test_a_held_node_is_exit_code_1_names_the_budget_and_leaves_the_rest_a
     await ready(cluster, 2)
     await cluster.node("b")
 
-    code, lines, err = await drain(cluster, "a", "b", "--timeout", "2s", "-o", "json")
+    code, lines, err = await drain(cluster, "a", "b", "--timeout", "6s", "-o", "json")
 
     told = [json.loads(line) for line in lines]
     assert code == 1
@@ -147,12 +147,29 @@ async def test_interrupted_its_json_has_its_last_object_too(cluster: Cluster) ->
     assert err.splitlines()[-1] == "  not begun: b"
 
 
-async def test_no_time_at_all_is_refused_and_too_little_claims_nothing(cluster: Cluster) -> None:
-    code, _, err = await drain(cluster, "a", "--timeout", "0")
-    assert code == 2
-    assert "0 leaves no time: leave --timeout out to wait for ever" in err
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("0", "0 leaves no time: leave --timeout out to wait for ever"),
+        ("5", "5 s are too few: no node is drained before its cordon is 5 s old"),
+        ("300ms", "0.3 s are too few"),
+    ],
+)
+async def test_a_timeout_that_no_drain_can_keep_is_refused(
+    cluster: Cluster, given: str, why: str
+) -> None:
+    code, _, err = await drain(cluster, "a", "--timeout", given)
 
-    code, lines, err = await drain(cluster, "a", "--timeout", "1ms", "-o", "json")
+    assert code == 2
+    assert why in err
+    assert not cordoned(cluster, "a")
+
+
+async def test_whoever_has_not_seen_the_pods_claims_nothing(cluster: Cluster) -> None:
+    cluster.hung.add("Pod")
+
+    code, lines, err = await drain(cluster, "a", "--timeout", "5100ms", "-o", "json")
+
     (node,) = json.loads(lines[-1])["nodes"]
     assert code == 1
     assert (node["is_cordoned"], node["left"]) == (None, None)
@@ -271,7 +288,7 @@ async def test_a_rehearsal_is_exit_code_1_when_a_pod_would_be_held(cluster: Clus
 async def test_a_reader_that_has_enough_is_no_error_of_ours(cluster: Cluster) -> None:
     await cluster.deployment("web", 2, available=2)
     await ready(cluster, 2)
-    process = await start(cluster, "a", "--timeout", "2s")
+    process = await start(cluster, "a", "--timeout", "6s")
     assert process.stdout is not None
     await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)
 

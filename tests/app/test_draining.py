@@ -111,6 +111,13 @@ def test_pods_go_one_by_one_under_their_budget_and_it_is_shown() -> None:
         by_pod = [change.state for change in scene.changes if change.pod]
         assert by_pod.count("gone") == 2
         assert by_pod.count("terminating") == 2
+        for pod in {change.pod for change in scene.changes if change.pod}:
+            states = [change.state for change in scene.changes if change.pod == pod]
+            assert states in (
+                ["waiting", "terminating", "gone"],
+                ["waiting", "held", "terminating", "gone"],
+            )
+        assert "held" in by_pod
         assert outcome_of(drained) == f"node/a drained: 2 pods in {drained.took_s:g} s"
         assert await scene.pods("a") == []
         assert len(await scene.pods("b")) == 2
@@ -190,6 +197,56 @@ def test_pods_that_stay_are_not_waited_for() -> None:
         assert drained.is_drained
         assert drained.moved == 0
         assert len(await scene.pods()) == 1
+
+    played(story)
+
+
+@pytest.mark.parametrize(
+    ("finalizers", "ends"),
+    [
+        ([], ["gone"]),
+        (["example.com/keep"], ["finished: its finalizers keep it: example.com/keep"]),
+    ],
+)
+def test_a_pod_that_has_ended_and_is_still_there_is_finished(
+    finalizers: list[str], ends: list[str]
+) -> None:
+    async def story(scene: Scene) -> None:
+        spec = {"nodeName": "a", "containers": [{"name": "c", "image": "c"}]}
+        meta = {"name": "one", "namespace": "default", "finalizers": finalizers}
+        await scene.api.create(
+            Ref("Pod", "one", namespace="default"), {"metadata": meta, "spec": spec}
+        )
+        await scene.world.clock.sleep(scene.settled_s)
+
+        drained = await scene.drain()
+
+        assert drained.is_drained
+        words = [line.partition("pod/default/one ")[2] for line in scene.shown()]
+        assert [word for word in words if word][2:] == ends
+
+    played(story)
+
+
+def test_a_pod_that_completes_meanwhile_is_finished_and_not_gone() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.workload(1, available=1)
+        (pod,) = await scene.pods()
+
+        def complete_once_held(change: Change) -> None:
+            scene.changes.append(change)
+            if change.state == "held":
+                ref = Ref("Pod", pod, namespace="default")
+                body = {"status": {"phase": "Succeeded"}}
+                scene.world.server.patch(ref, body, subresource="status")
+
+        ports = Ports(scene.api, scene.world.clock, EventRecorder(scene.api, scene.world.clock))
+        drained = await Draining(ports, "a", complete_once_held).run(
+            deadline_s=None, timeout_s=600.0
+        )
+
+        assert drained.is_drained
+        assert [change.state for change in scene.changes if change.pod][-1] == "finished"
 
     played(story)
 

@@ -233,7 +233,9 @@ class Draining:
             if pod.is_deleting:
                 states[name] = "terminating"
             else:
-                states[name] = "held" if name in held else "waiting"
+                # An answer is awaited for whom the budget held until now: no news for a person.
+                is_held = name in held or self.states.get(name) == "held"
+                states[name] = "held" if is_held else "waiting"
         words = {name: message for name, message in held.items() if states[name] == "held"}
         for pod in standing.stuck(on_node, record.moment, patience):
             name = "/".join(pod.key)
@@ -243,11 +245,22 @@ class Draining:
     def _show_pods(self, states: dict[str, str], words: dict[str, str]) -> None:
         for pod in sorted(self.states.keys() - states.keys()):
             self.moved += 1
-            self._tell("gone", pod=pod)
+            self._tell(*self._end_of(pod), pod=pod)
         for pod, state in states.items():
             if self.states.get(pod) != state:
                 self._tell(state, words.get(pod, ""), pod=pod)
         self.states = states
+
+    def _end_of(self, pod: str) -> tuple[str, str]:
+        """State and message of a pod that is not waited for any longer."""
+        namespace, _, name = pod.partition("/")
+        there = self._store.get(PODS, name, namespace)
+        if there is None or not there.is_terminal:
+            return "gone", ""
+        finalizers = ", ".join(there.metadata.finalizers)
+        if not there.is_deleting:
+            return "finished", ""
+        return ("finished", f"its finalizers keep it: {finalizers}") if finalizers else ("gone", "")
 
     def _note_verdict(self, verdict: Verdict) -> None:
         is_about_us = verdict.subject.kind == NODES.kind

@@ -20,8 +20,11 @@ STYLES = {
     "stuck": "red",
     "terminating": "cyan",
     "gone": "green",
+    "finished": "green",
     "waiting": "dim",
 }
+OVER = {"gone", "finished"}
+"""States of a pod that is not waited for any longer."""
 
 
 class Show(Protocol):
@@ -117,11 +120,11 @@ class Table:
 
     def change(self, change: Change) -> None:
         """Draw the table anew; what is over, and what is about the node, scrolls up as a line."""
-        if not change.pod or change.state == "gone":
+        if not change.pod or change.state in OVER:
             self._console.print(line_of(change), markup=False)
         if change.pod:
             self._rows.pop(change.pod, None)
-            if change.state != "gone":
+            if change.state not in OVER:
                 self._rows[change.pod] = change
         self._draw()
 

@@ -94,7 +94,7 @@ def print_json(value: object) -> None:
 
 
 class Duration(click.ParamType[float]):
-    """A duration in Go's notation, or plain seconds; the value is in seconds."""
+    """A duration in Go's notation, or a whole number of seconds; the value is in seconds."""
 
     name = "duration"
 
@@ -110,7 +110,7 @@ class Duration(click.ParamType[float]):
             is_plain = value.isascii() and value.isdecimal()
             seconds = duration.parse(f"{value}s" if is_plain else value)
         except duration.DurationError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(f"{error}; a whole number alone is seconds", param, ctx)
         if seconds < 0:
             self.fail(f"{value!r} is negative: use zero or more", param, ctx)
         return seconds

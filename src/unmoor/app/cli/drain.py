@@ -47,10 +47,20 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     output: str
 
 
-def _some_time(_context: click.Context, _option: click.Parameter, given_s: float | None) -> Any:
-    """Refuse 0, which elsewhere means for ever and here would mean not at all."""
+def _enough_time(_context: click.Context, _option: click.Parameter, given_s: float | None) -> Any:
+    """Refuse 0, which elsewhere means for ever and here would mean not at all, and too little."""
+    if given_s is None:
+        return None
     if given_s == 0:
         raise click.BadParameter("0 leaves no time: leave --timeout out to wait for ever")
+    from unmoor.model.cadence import Cadence  # noqa: PLC0415 - `unmoor --help` needs none
+
+    least_s = Cadence().cordon_quiet_s
+    if given_s <= least_s:
+        raise click.BadParameter(
+            f"{given_s:g} s are too few: no node is drained before its cordon is {least_s:g} s "
+            "old, because pods that were bound just before it may still appear; give more"
+        )
     return given_s
 
 
@@ -76,9 +86,10 @@ def _some_time(_context: click.Context, _option: click.Parameter, given_s: float
     "--timeout",
     "timeout_s",
     type=DURATION,
-    callback=_some_time,
+    callback=_enough_time,
     metavar="DURATION",
-    help="Give up on a node after this long; by default never. It stays cordoned.",
+    help="Give up on a node after this long, which must be more than 5 s; by default never. It "
+    "stays cordoned.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Say pod by pod what would happen. Nothing is written."
@@ -98,6 +109,8 @@ def drain(nodes: tuple[str, ...], *, dry_run: bool, **chosen: Any) -> None:
 
     A node that is not drained stays cordoned, and the nodes after it are not begun: run the same
     command again to go on, or `kubectl uncordon` to give the node back. So it is after Ctrl-C.
+
+    A DURATION is written with units, as in 1h30m, 90s or 300ms; a whole number alone is seconds.
 
     With --dry-run the server itself is asked, by dry-run evictions; exit code 1 means that a pod
     would be held as things stand.
