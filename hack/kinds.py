@@ -16,7 +16,8 @@ attachments as it does on a real cluster.
 NOT_SERVED = """
 Everything else. Among it is what people may miss: CronJob, Endpoints and EndpointSlice,
 HorizontalPodAutoscaler, ReplicationController, PodTemplate, CertificateSigningRequest, webhooks and
-admission policies. `kubectl` is refused with a sentence, and `unmoor sim up --load` leaves such
-objects out and says so. A CustomResourceDefinition can be created, and its kind is served from then
-on, if its name is none of those above: a simulated cluster knows kinds by their names alone.
+admission policies. `kubectl` is refused with a sentence; `unmoor sim up --load` and `unmoor demo`
+leave such objects out and say so. A CustomResourceDefinition can be created or loaded, and its kind
+is served from then on, in the version that is stored, if its name is none of those above: a
+simulated cluster knows kinds by their names alone.
 """

@@ -116,13 +116,18 @@ BOMB = "a0: &a0 [x]\n" + "".join(
         pytest.param("a: 1\nb: ]", "in line 2, column", id="which-line"),
         pytest.param("a: 1", "is no Kubernetes object: it has no kind", id="no-kind"),
         pytest.param("- 1", "is list, not an object", id="a-list"),
-        pytest.param("kind: Widget\nmetadata: {name: a}", "kind 'Widget'", id="unknown-kind"),
+        pytest.param(
+            "apiVersion: apps/v1\nkind: Deploymnt",
+            "kind 'Deploymnt' is none of apps/v1: write Deployment",
+            id="misspelt-kind",
+        ),
+        pytest.param("apiVersion: v1\nkind: Deployment", "write apps/v1", id="group-is-missing"),
         pytest.param("kind: [a]", "kind ['a']", id="kind-is-a-list"),
         pytest.param("apiVersion: v2\nkind: Pod", "apiVersion 'v2' of Pod", id="wrong-version"),
         pytest.param("apiVersion: v1\nkind: Pod", "without metadata.name", id="no-name"),
         pytest.param(
             f"{POD}}}\nspec: {{containers: [{{name: a}}], priorityClassName: none}}",
-            "pod/default/a cannot be created",
+            "a.yaml, document 1: pod/default/a cannot be created",
             id="refused-by-the-server",
         ),
         pytest.param("kind: List\nitems: 3", "items of a List is 3", id="list-of-nothing"),
@@ -206,6 +211,50 @@ def test_a_folder_may_hold_what_nobody_acts_on(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "kubectl apply: service/default/a" in result.stdout
     assert "kubectl apply: clusterrole/unmoor" in result.stdout
+
+
+HPA = "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a}}"
+CRON_JOB = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a}}"
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}
+"""
+WIDGET = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {}}"
+
+
+def test_kinds_that_nobody_serves_are_left_out(tmp_path: Path) -> None:
+    """In one line, and all else is played; a kind that is defined is served."""
+    for file in QUICKSTART.iterdir():
+        shutil.copy(file, tmp_path)
+    other = WIDGET.replace("v1", "v1beta1")
+    more = (HPA, CRON_JOB, WIDGET, other, DEFINITION)
+    (tmp_path / "more.yaml").write_text("\n---\n".join(more))
+
+    result = play(str(tmp_path))
+
+    assert result.exit_code == 0, result.output
+    left_out = "1 CronJob, 1 HorizontalPodAutoscaler, 1 Widget"
+    assert f"left out, as the cluster does not serve them: {left_out}\n" in result.stderr
+    assert "kubectl apply: widget/default/a" in result.stdout
+
+
+def test_a_definition_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(DEFINITION.replace("scope: Namespaced", "scope: 3"))
+
+    result = play(str(tmp_path))
+
+    assert result.exit_code == 1
+    assert "CustomResourceDefinition widgets.example.com: spec.scope is 3" in result.stderr
 
 
 def test_a_folder_without_machines_is_told_what_it_lacks() -> None:

@@ -18,10 +18,21 @@ from tests.app.simulated import PATIENCE_S, Up, refused, until
 from unmoor.app import manifests
 from unmoor.model import names
 from unmoor.model.base import JSON
-from unmoor.model.kinds import DEPLOYMENTS, DISRUPTIONS, KINDS, LEASES, MACHINES, NODES, PODS
+from unmoor.model.crds import all_crds
+from unmoor.model.kinds import (
+    DEPLOYMENTS,
+    DISRUPTIONS,
+    KINDS,
+    LEASES,
+    MACHINES,
+    NODES,
+    PODS,
+    Resource,
+)
 from unmoor.model.kinds import PROVISIONERS as OWNERS
 from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.ports import ApiError
+from unmoor.sim.apiserver.definitions import DEFINITIONS
 
 STOP_S = 2.0
 FAST = "--speed=20"
@@ -256,6 +267,39 @@ async def test_what_one_cluster_holds_another_can_begin_with(tmp_path: Path) -> 
         await cluster.stop()
 
     assert "left out, as the cluster does not serve them: 1 Endpoints" in cluster.errors
+
+
+async def test_what_a_dump_defines_is_served(tmp_path: Path) -> None:
+    """In whatever order and file, and our own definitions are there already."""
+    widgets: Resource[JSON] = Resource("Widget", "widgets", "example.com", "v1", True, dict)
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True}
+    definition: JSON = {
+        "apiVersion": DEFINITIONS.api_version,
+        "kind": DEFINITIONS.kind,
+        "metadata": {"name": "widgets.example.com", "uid": "u-1", "resourceVersion": "7"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    meta = {"name": "a", "namespace": "shop", "uid": "u-2"}
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": meta, "size": 3}
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    one.write_text(json.dumps(widget))
+    items = [*all_crds(), definition]
+    other.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+    async with simulated.up(tmp_path / "a", f"--load={one}", f"--load={other}") as cluster:
+        (found,) = await cluster.all(widgets)
+        defined = await cluster.all(DEFINITIONS)
+        await cluster.stop()
+
+    assert (found["metadata"]["uid"], found["size"]) == ("u-2", 3)
+    assert len(defined) == len(items)
+    assert cluster.errors == ""
 
 
 async def test_a_dump_of_another_cloud_gets_simulated_instances(tmp_path: Path) -> None:

@@ -128,7 +128,10 @@ def test_what_is_no_object_is_told_as_such(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"spec": {"containers": "none"}}, "pod/default/web-1 cannot be loaded: Pod in version"),
+        (
+            {"spec": {"containers": "none"}},
+            "pod.json, document 1: pod/default/web-1 cannot be loaded: Pod in",
+        ),
         ({"metadata": {"name": "web-1", "uid": "u", "labels": 3}}, "metadata.labels is 3"),
         ({"metadata": {"uid": "u"}}, "Pod without metadata.name"),
         ({"apiVersion": "v2"}, "apiVersion 'v2' of Pod: write v1"),

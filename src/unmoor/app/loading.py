@@ -20,7 +20,7 @@ from unmoor.model.base import JSON, Ref
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.actors.kubelet import HOLLOW
-from unmoor.sim.apiserver import Server
+from unmoor.sim.apiserver import Server, definitions
 from unmoor.sim.apiserver.terms import Terms
 from unmoor.sim.manifests import make, settings
 from unmoor.sim.stored import SERVED
@@ -29,7 +29,7 @@ Objects: TypeAlias = list[tuple[Ref, JSON]]
 
 FIRST = (*manifests.FIRST, "Machine", "Node")
 """Kinds that make up the cluster; the others run on it."""
-DEFINITIONS = "CustomResourceDefinition"
+DEFINITIONS = definitions.DEFINITIONS.kind
 MANAGER = "unmoor-sim"
 CONFLICT = 409
 OBJECTS_AT_ONCE = 100
@@ -37,11 +37,14 @@ OWNER_OF = {"Machine": "Provisioner", "ReplicaSet": "Deployment"}
 """Whose objects of a kind mostly are."""
 
 
-async def load(server: Server, objects: Objects, *, cluster: str) -> None:
+async def load(
+    server: Server, objects: Objects, *, cluster: str, notes: manifests.Notes | None = None
+) -> None:
     """Store all objects; ``cluster`` is the name in the settings, unless the objects bring some.
 
-    Raises Failure for the first that cannot be stored, with its kind and name.
+    Raises Failure for the first that cannot be stored, with its kind, name, and file in ``notes``.
     """
+    notes = notes or manifests.Notes()
     _hold_owners(objects)
     played = {ref.name for ref, _ in objects if ref.kind == kinds.INSTANCES.kind}
     everything = [*namespaces_of(objects), *objects]
@@ -51,11 +54,11 @@ async def load(server: Server, objects: Objects, *, cluster: str) -> None:
         if number % OBJECTS_AT_ONCE == 0:
             await asyncio.sleep(0)  # whoever wants to stop is heard
         is_lonely = ref.kind == kinds.NODES.kind and ref.name not in played
-        _store(server, ref, _hollow(body) if is_lonely else body)
+        _store(server, ref, _hollow(body) if is_lonely else body, notes)
     ours = settings(CONFIG_MAP_NAME, NAMESPACE, {"aws.clusterName": cluster})
     for ref, body in (make(kinds.NAMESPACES, NAMESPACE), ours):
         if not server.has(ref):
-            _store(server, ref, body)
+            _store(server, ref, body, notes)
 
 
 def namespaces_of(objects: Objects) -> Iterator[tuple[Ref, JSON]]:
@@ -65,7 +68,7 @@ def namespaces_of(objects: Objects) -> Iterator[tuple[Ref, JSON]]:
         yield make(kinds.NAMESPACES, name)
 
 
-def _store(server: Server, ref: Ref, body: JSON) -> None:
+def _store(server: Server, ref: Ref, body: JSON, notes: manifests.Notes) -> None:
     meta = body["metadata"]
     try:
         if meta.get("uid") and ref.kind != DEFINITIONS:
@@ -76,7 +79,7 @@ def _store(server: Server, ref: Ref, body: JSON) -> None:
     except ApiError as error:
         is_there = error.code == CONFLICT and ref.kind in {"Namespace", DEFINITIONS}
         if not is_there:
-            raise Failure(f"{ref} cannot be loaded: {error.message}") from None
+            raise Failure(f"{notes.named(ref)} cannot be loaded: {error.message}") from None
 
 
 def _hollow(body: JSON) -> JSON:

@@ -1,8 +1,9 @@
 """Manifests from files: what a person keeps in a folder, as objects to create.
 
 YAML or JSON, several documents in a file, lists too. What cannot be used is an error that names
-file, document, field, value and remedy; nothing is skipped in silence. An object with a uid was
-written by a server: what it holds is that server's business.
+file, document, field, value and remedy. Objects of kinds that nobody serves are left out and
+counted; a definition among the objects serves its kind. An object with a uid was written by a
+server: what it holds is that server's business.
 
 Must not: talk to a cluster, or fill in what a server fills in.
 """
@@ -23,7 +24,9 @@ from unmoor.app import manifest_schema
 from unmoor.app.cli.command import Failure
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref, without_nulls
+from unmoor.model.kinds import Resource
 from unmoor.model.validation import cut
+from unmoor.sim.apiserver.definitions import DEFINITIONS, resource_of
 from unmoor.sim.stored import SERVED
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -38,7 +41,14 @@ COUNTS = ("replicas", "parallelism", "completions")
 PODS_MAX = 10_000
 """So many pods one object may ask for."""
 NO_NUMBERS = (float("inf"), float("-inf"))
-FIRST = ("Namespace", "PriorityClass", "ConfigMap", "Provisioner", "AWSNodeTemplate")
+FIRST = (
+    DEFINITIONS.kind,
+    "Namespace",
+    "PriorityClass",
+    "ConfigMap",
+    "Provisioner",
+    "AWSNodeTemplate",
+)
 """Kinds that others refer to, so they are created before the rest."""
 STDIN = "-"
 NAMELESS = '"<unicode string>", '
@@ -66,20 +76,65 @@ def cluster_of(objects: list[tuple[Ref, JSON]], default: str) -> str:
     return max(sorted(said), key=said.__getitem__, default=default)
 
 
-def read(folder: Path, skipped: Counter[str] | None = None) -> list[tuple[Ref, JSON]]:
-    """Every object in a folder (not its sub-folders), a file, or ``-`` for standard input.
+class Notes(msgspec.Struct):
+    """What a reader may want to know beside the objects. ``left_out``: how many of each kind."""
 
-    In the order to create them. ``skipped``, when given, counts objects of kinds that nobody knows
-    here, by kind; else such an object is refused.
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
+    files: dict[Ref, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def told(self) -> str:
+        """What was left out in a line, "" when nothing was."""
+        if not self.left_out:
+            return ""
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.left_out.items()))
+        return f"left out, as the cluster does not serve them: {kinds}"
+
+    def named(self, ref: Ref) -> str:
+        """An object with the file that it is from."""
+        return f"{self.files[ref]}: {ref}" if ref in self.files else str(ref)
+
+
+def read(*paths: Path, notes: Notes | None = None) -> list[tuple[Ref, JSON]]:
+    """Every object in folders (not their sub-folders), files, or ``-`` for standard input.
+
+    In the order to create them. ``notes`` is told what was left out, and which file has what.
     """
-    if str(folder) == STDIN:
-        found = list(_parsed(sys.stdin.buffer.read(BYTES_MAX + 1), "standard input", skipped))
-    else:
-        found = [one for file in _files(folder) for one in _objects(file, skipped)]
-    if not found and not skipped:
-        raise Failure(_nothing_in(folder))
-    found.sort(key=lambda one: FIRST.index(one[0].kind) if one[0].kind in FIRST else len(FIRST))
-    return found
+    known, found = dict(SERVED), []
+    notes = Notes() if notes is None else notes
+    for path in paths:
+        read_here = list(_bodies(path))
+        if not read_here:
+            raise Failure(_nothing_in(path))
+        found += read_here
+    for _, body in found:
+        if (defined := _defined(body)) is not None:
+            known.setdefault(defined.kind, defined)
+    known[DEFINITIONS.kind] = DEFINITIONS
+    objects: list[tuple[Ref, JSON]] = []
+    for where, body in found:
+        if _is_foreign(body, known):
+            notes.left_out[str(body["kind"])] += 1
+        elif (defined := _defined(body)) is None or defined != SERVED.get(defined.kind):
+            ref, taken = _object(body, where, known)
+            notes.files[ref] = where
+            objects.append((ref, taken))
+    objects.sort(key=lambda one: FIRST.index(one[0].kind) if one[0].kind in FIRST else len(FIRST))
+    return objects
+
+
+def _bodies(path: Path) -> Iterator[tuple[str, Any]]:
+    """Everything that somebody says is an object, with where it stands."""
+    if str(path) == STDIN:
+        yield from _parsed(sys.stdin.buffer.read(BYTES_MAX + 1), "standard input")
+        return
+    for file in _files(path):
+        try:
+            with file.open("rb") as opened:
+                text = opened.read(BYTES_MAX + 1)
+        except OSError as error:
+            raise Failure(f"{file}: {error.strerror}: check the path and its mode") from None
+        yield from _parsed(text, str(file))
 
 
 def _nothing_in(folder: Path) -> str:
@@ -101,16 +156,7 @@ def _files(folder: Path) -> list[Path]:
         raise Failure(f"{folder}: {error.strerror}: check the path and its mode") from None
 
 
-def _objects(file: Path, skipped: Counter[str] | None) -> Iterator[tuple[Ref, JSON]]:
-    try:
-        with file.open("rb") as opened:
-            text = opened.read(BYTES_MAX + 1)
-    except OSError as error:
-        raise Failure(f"{file}: {error.strerror}: check the path and its mode") from None
-    yield from _parsed(text, str(file), skipped)
-
-
-def _parsed(text: bytes, file: str, skipped: Counter[str] | None) -> Iterator[tuple[Ref, JSON]]:
+def _parsed(text: bytes, file: str) -> Iterator[tuple[str, Any]]:
     if len(text) > BYTES_MAX:
         raise Failure(f"{file} has over {BYTES_MAX:,} bytes: split it")
     try:
@@ -123,10 +169,7 @@ def _parsed(text: bytes, file: str, skipped: Counter[str] | None) -> Iterator[tu
         where = f"{file}, document {number}"
         _hold_json(document, where, size)
         for body in _unfolded(document, where):
-            if skipped is not None and _is_foreign(body):
-                skipped[str(body["kind"])] += 1
-            else:
-                yield _object(body, where)
+            yield where, body
 
 
 def _json(text: bytes) -> list[Any]:
@@ -192,24 +235,57 @@ def _unfolded(document: Any, where: str) -> list[Any]:
     return [{**said, **item} if isinstance(item, dict) else item for item in items]
 
 
-def _is_foreign(body: Any) -> bool:
+def _defined(body: Any) -> Resource[Any] | None:
+    """The kind that an object defines; None when it defines none, or not as one should."""
+    if not isinstance(body, dict) or body.get("kind") != DEFINITIONS.kind:
+        return None
+    if body.get("apiVersion") != DEFINITIONS.api_version or not isinstance(body.get("spec"), dict):
+        return None
+    if any(manifest_schema.problems(DEFINITIONS, {"spec": body["spec"]})):
+        return None
+    is_stored = any(version.get("storage") for version in body["spec"]["versions"])
+    return resource_of(body["spec"]) if is_stored else None
+
+
+def _is_foreign(body: Any, known: dict[str, Resource[Any]]) -> bool:
     """It is of a kind, and of one that nobody knows here."""
     if not isinstance(body, dict) or not isinstance(kind := body.get("kind"), str) or not kind:
         return False
-    known = SERVED.get(kind)
-    return known is None or known.group != str(body.get("apiVersion")).rpartition("/")[0]
+    version = str(body.get("apiVersion") or "")
+    resource = known.get(kind)
+    if resource is None:
+        return not _meant(kind, version)
+    if kind not in SERVED and resource != DEFINITIONS:
+        return version != resource.api_version
+    group = version.rpartition("/")[0]
+    return group not in {resource.group, ""}
 
 
-def _object(body: Any, where: str) -> tuple[Ref, JSON]:
+def _meant(kind: str, version: str) -> str:
+    """The kind of this apiVersion that a wrong one was probably meant to be, "" when none is."""
+    near = [one for one in SERVED.values() if abs(len(one.kind) - len(kind)) <= 1]
+    return names.nearest(kind, (one.kind for one in near if one.api_version == version))
+
+
+def _resource(body: Any, where: str, known: dict[str, Resource[Any]]) -> Resource[Any]:
     if not isinstance(body, dict):
         raise Failure(f"{where} is {type(body).__name__}, not an object: every object has a kind")
     kind = body.get("kind")
     if not kind:
         raise Failure(f"{where} is no Kubernetes object: it has no kind; give it one, or remove it")
-    resource = SERVED.get(kind) if isinstance(kind, str) else None
+    if not isinstance(kind, str):
+        raise Failure(f"{where}: kind {cut(repr(kind))} is no text: write one, as in Pod")
+    resource = known.get(kind)
     if resource is None:
-        known = ", ".join(sorted(SERVED))
-        raise Failure(f"{where}: kind {cut(repr(kind))} is not one that a rehearsal knows: {known}")
+        version = str(body.get("apiVersion"))
+        meant = _meant(kind, version)
+        raise Failure(f"{where}: kind {cut(repr(kind))} is none of {version}: write {meant}")
+    return resource
+
+
+def _object(body: Any, where: str, known: dict[str, Resource[Any]]) -> tuple[Ref, JSON]:
+    resource = _resource(body, where, known)
+    kind = resource.kind
     if body.get("apiVersion") != resource.api_version:
         raise Failure(
             f"{where}: apiVersion {cut(repr(body.get('apiVersion')))} of {kind}: "
@@ -222,7 +298,8 @@ def _object(body: Any, where: str) -> tuple[Ref, JSON]:
     namespace = metadata.get("namespace") or ("default" if resource.is_namespaced else "")
     if resource.is_namespaced:
         body = {**body, "metadata": {**metadata, "namespace": namespace}}
-    checked = {"metadata": metadata} if metadata.get("uid") else body
+    is_its_own = bool(metadata.get("uid")) or kind not in (*SERVED, DEFINITIONS.kind)
+    checked = {"metadata": metadata} if is_its_own else body
     errors = list(manifest_schema.problems(resource, checked))
     if errors:
         more = f"; and {len(errors) - ERRORS_MAX} more" if len(errors) > ERRORS_MAX else ""

@@ -94,11 +94,13 @@ class Rehearsal:
         objects: list[tuple[Ref, JSON]],
         *,
         seed: int,
+        notes: manifests.Notes,
         say: Callable[[Line], None],
         chapter: Callable[[str], None],
     ) -> None:
         """Build the world; on a virtual loop only."""
         self._objects = objects
+        self._notes = notes
         self._shapes = {shape.name: shape for shape in ec2_types()}
         self._world = World(seed, cloud=SimulatedCloud, shapes=self._shapes, manners=ROOMY)
         self._store = Store()
@@ -175,7 +177,7 @@ class Rehearsal:
         try:
             await self._world.api.create(ref, body)
         except ApiError as error:
-            raise Failure(f"{ref} cannot be created: {error.message}") from None
+            raise Failure(f"{self._notes.named(ref)} cannot be created: {error.message}") from None
         self._narrator.tell("you", f"kubectl apply: {ref}")
 
     def _are_up(self, machines: list[str]) -> bool:

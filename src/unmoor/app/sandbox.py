@@ -24,6 +24,7 @@ import msgspec
 from unmoor.app import loading
 from unmoor.app.cli.command import Failure
 from unmoor.app.kubeconfig_file import KubeconfigFile
+from unmoor.app.manifests import Notes
 from unmoor.app.narrator import Line, Narrator
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.cloud.simulated import SimulatedCloud
@@ -75,6 +76,7 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a person chose. ``cluster``: whose machines are unmoor's. ``port`` 0: any."""
 
     objects: loading.Objects
+    notes: Notes = msgspec.field(default_factory=Notes)
     cluster: str
     host: str
     port: int
@@ -167,7 +169,12 @@ class Sandbox:
         """Serve until cancelled, and return when everything is put away."""
         options = self._options
         with suppress(asyncio.CancelledError):
-            await loading.load(self._world.server, options.objects, cluster=options.cluster)
+            await loading.load(
+                self._world.server,
+                options.objects,
+                cluster=options.cluster,
+                notes=options.notes,
+            )
             await self._serve(file)
         if self._up_at_s is not None:
             self._show.ended(self._ended(self._up_at_s))

@@ -52,8 +52,9 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> Non
     """Bring a folder's manifests up in a simulated cluster and take nodes out of it.
 
     FOLDER holds Machines, and with them Provisioners, workloads and budgets, as YAML; without it, a
-    small shop is played. A node is deleted and drained while its budgets hold, empty nodes go when
-    their time is up, and it ends with what it cost. The exit code is 1 if anything did not hold.
+    small shop is played. Kinds that a simulated cluster does not serve are left out, which is said.
+    A node is deleted and drained while its budgets hold, empty nodes go when their time is up, and
+    it ends with what it cost. The exit code is 1 if anything did not hold.
     """
     from rich.console import Console  # noqa: PLC0415 - `unmoor --help` must not import these
 
@@ -65,12 +66,16 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> Non
     console = Console(highlight=False, quiet=output == "json")
     if pace is None:
         pace = PACE if console.is_terminal else 0.0
-    objects = manifests.read(folder or manifests.shipped("quickstart"))
+    notes = manifests.Notes()
+    objects = manifests.read(folder or manifests.shipped("quickstart"), notes=notes)
+    if notes.told:
+        click.echo(f"unmoor: {notes.told}", err=True)
 
     async def play() -> Ending:
         return await Rehearsal(
             objects,
             seed=seed,
+            notes=notes,
             say=lambda line: lines.show(console, line),
             chapter=lambda title: console.print(f"\n[bold]{title}[/bold]\n"),
         ).play()

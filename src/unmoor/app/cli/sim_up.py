@@ -6,7 +6,6 @@ Must not: assemble anything itself (``app.sandbox``).
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from unmoor.app.loading import Objects
+    from unmoor.app.manifests import Notes
     from unmoor.app.narrator import Line
     from unmoor.app.sandbox import Ended, Show, Started
 
@@ -116,26 +116,29 @@ def up(
 
     Loaded nodes are played by hollow kubelets. Services, Secrets, Roles and their like are taken,
     but nobody acts on them; docs/reference/kinds.md says which. Kinds that the cluster does not
-    serve are left out, which is said. A dump must hold the owners of what is in it. Machines and
-    Provisioners exist only where unmoor or Karpenter (v1alpha5) runs: leave them out of `kubectl
-    get` elsewhere. A loaded Machine gets a simulated instance in place of that of its cloud, so it
-    can go like any other; one that lacks the annotation unmoor.dev/managed-by is not unmoor's.
+    serve are left out, which is said; a CustomResourceDefinition among the objects serves its kind.
+
+    A dump must hold the owners of what is in it. Machines and Provisioners exist only where unmoor
+    or Karpenter (v1alpha5) runs: leave them out of `kubectl get` elsewhere. A loaded Machine gets a
+    simulated instance in place of that of its cloud, so it can go like any other; one that lacks
+    the annotation unmoor.dev/managed-by is not unmoor's.
     """
     if faults == HELP:
         _list_faults()
         return
     from unmoor.app import kubeconfig_file, logs, stopping  # noqa: PLC0415 - heavy
-    from unmoor.app.manifests import cluster_of  # noqa: PLC0415
+    from unmoor.app.manifests import Notes, cluster_of  # noqa: PLC0415
     from unmoor.app.sandbox import Sandbox, UpOptions  # noqa: PLC0415
     from unmoor.sim import paced  # noqa: PLC0415
 
     logs.configure(level="error", form="text")
     kubeconfig: Path = chosen.pop("kubeconfig")
-    objects = _objects(load, is_empty=chosen.pop("empty"))
+    objects = _objects(load, (notes := Notes()), is_empty=chosen.pop("empty"))
     options = UpOptions(
         faults=_faults(faults, has_controller=not chosen["no_controller"]),
         cluster=(cluster := cluster_of(objects, CLUSTER)),
         objects=_with_instances(objects, cluster),
+        notes=notes,
         has_controller=not chosen.pop("no_controller"),
         **chosen,
     )
@@ -158,18 +161,16 @@ def up(
         paced.run(until_stopped(file))
 
 
-def _objects(load: tuple[Path, ...], *, is_empty: bool) -> Objects:
+def _objects(load: tuple[Path, ...], notes: Notes, *, is_empty: bool) -> Objects:
     from unmoor.app import manifests  # noqa: PLC0415
 
     if load and is_empty:
         raise click.UsageError("--empty and --load exclude each other: leave one of them out")
     if not load:
         return [] if is_empty else manifests.read(manifests.shipped(EXAMPLE))
-    skipped: Counter[str] = Counter()
-    objects = [one for path in load for one in manifests.read(path, skipped)]
-    if skipped:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(skipped.items()))
-        click.echo(f"unmoor: left out, as the cluster does not serve them: {kinds}", err=True)
+    objects = manifests.read(*load, notes=notes)
+    if notes.told:
+        click.echo(f"unmoor: {notes.told}", err=True)
     return objects
 
 
