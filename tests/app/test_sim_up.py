@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -303,7 +304,10 @@ async def test_what_a_dump_defines_is_served(tmp_path: Path) -> None:
 
 
 async def test_a_dump_of_another_cloud_gets_simulated_instances(tmp_path: Path) -> None:
-    """No other cluster has Instances; its nodes can be drained, and go when they are empty."""
+    """No other cluster has Instances, or Machines that are unmoor's already.
+
+    Handed over as told, its nodes can be drained, and go when they are empty.
+    """
     async with simulated.up(tmp_path / "a", FAST) as first:
         await deploy(first)
         lists = [
@@ -313,10 +317,16 @@ async def test_a_dump_of_another_cloud_gets_simulated_instances(tmp_path: Path) 
         ]
         await first.stop()
     dump = "\n---\n".join(map(json.dumps, lists)).replace("sim:///", "aws:///")
+    dump = dump.replace(names.MANAGED_BY, "karpenter.sh/managed-by")
+    dump = re.sub(r'"i-(\w+)"', r'"ip-\1.internal"', dump)  # a node is not called as its instance
 
     async with simulated.up(tmp_path / "b", FAST, "--load=-", stdin=dump.encode()) as cluster:
-        assert cluster.first["machines"] == 4
+        assert cluster.first["machines"] == 0
+        handed: JSON = {"metadata": {"annotations": {names.MANAGED_BY: "sim"}}}
+        for machine in await cluster.all(MACHINES):
+            await cluster.api.patch(MACHINES.ref(machine["metadata"]["name"]), handed)
         node = await busy_node(cluster)
+        assert node.endswith(".internal")
         await cluster.api.delete(NODES.ref(node))
         await until_gone(cluster, node)
         await cluster.api.delete(CART)
@@ -330,6 +340,8 @@ async def test_a_dump_of_another_cloud_gets_simulated_instances(tmp_path: Path) 
         await cluster.stop()
 
     assert "4 machines get simulated instances in place of those of aws\n" in cluster.errors
+    hand_over = f"kubectl annotate machines --all {names.MANAGED_BY}=sim"
+    assert f"no Machine is handed to unmoor: `{hand_over}` does it\n" in cluster.errors
     told = cluster.texts("unmoor")
     assert sum(text.startswith("told the cloud to end sim:///") for text in told) == 4
 
