@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -85,7 +85,13 @@ class Cluster:
         }
         await self.api.create(Ref("Machine", name), body)
 
-    async def deployment(self, name: str, replicas: int, available: int | None = None) -> None:
+    async def deployment(
+        self,
+        name: str,
+        replicas: int,
+        available: int | None = None,
+        volumes: Sequence[dict[str, Any]] = (),
+    ) -> None:
         labels = {"app": name}
         await self.api.create(
             Ref("Deployment", name, namespace="default"),
@@ -96,7 +102,10 @@ class Cluster:
                     "selector": {"matchLabels": labels},
                     "template": {
                         "metadata": {"labels": labels},
-                        "spec": {"containers": [{"name": "c", "image": "c"}]},
+                        "spec": {
+                            "containers": [{"name": "c", "image": "c"}],
+                            "volumes": [*volumes],
+                        },
                     },
                 },
             },

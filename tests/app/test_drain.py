@@ -275,13 +275,16 @@ async def test_pods_that_others_refuse_to_evict_are_named_before_the_first_goes(
 
 
 async def test_a_rehearsal_is_exit_code_1_when_a_pod_would_be_held(cluster: Cluster) -> None:
-    await cluster.deployment("web", 1, available=1)
+    scratch = [{"name": "scratch", "emptyDir": {}}]
+    await cluster.deployment("web", 1, available=1, volumes=scratch)
     await ready(cluster, 1)
 
     code, lines, err = await drain(cluster, "a", "--dry-run", "-o", "json")
 
+    (pod,) = json.loads(lines[0])["pods"]
     assert code == 1
-    assert json.loads(lines[0])["pods"][0]["what"] == "held"
+    assert pod["what"] == "held"
+    assert pod["why"].endswith("; its emptyDir data are lost")
     assert err == "unmoor: pods would be held on a; nothing was written\n"
 
 

@@ -122,8 +122,14 @@ async def _forecast(api: Api, view: View, pod: Pod, moment: Moment) -> Forecast:
     if problem is None:
         return Forecast(pod=name, what="evicted", why=_manner(pod, budgets))
     if budgets and (len(budgets) > 1 or problem.code == TOO_MANY_REQUESTS):
-        return Forecast(pod=name, what="held", why=drain.about_budgets(pod, budgets))
-    return Forecast(pod=name, what="held", why=f"the server refuses: {problem.message}")
+        why = drain.about_budgets(pod, budgets)
+    else:
+        why = f"the server refuses: {problem.message}"
+    return Forecast(pod=name, what="held", why="; ".join((why, *_known(pod))))
+
+
+def _known(pod: Pod) -> list[str]:
+    return [caveats.ABOUT_ONE[caveat] for caveat in caveats.caveats_of(pod)]
 
 
 def _patience(view: View) -> pods.Patience:
@@ -149,7 +155,7 @@ def _manner(pod: Pod, budgets: tuple[PodDisruptionBudget, ...]) -> str:
     parts = [f"grace {pod.grace_s} s"]
     if tier := drain.TIERS[drain.tier_of(pod)]:
         parts.append(f"after the others ({tier})")
-    parts += [caveats.ABOUT_ONE[caveat] for caveat in caveats.caveats_of(pod)]
+    parts += _known(pod)
     parts += [f"budget {budget.namespace}/{budget.name}" for budget in budgets]
     return ", ".join(parts)
 
