@@ -16,7 +16,7 @@ import msgspec
 
 from unmoor.lifecycle.effects import Evict
 from unmoor.model import names
-from unmoor.model.base import Ref
+from unmoor.model.base import Ref, condition_of
 from unmoor.model.cluster import Instance
 from unmoor.model.disruption import Disruption
 from unmoor.model.instance import InstanceType
@@ -69,6 +69,13 @@ class Bill(msgspec.Struct):
         """What was spent until now."""
         running = sum((at_s - since) * price for since, price in self.started.values())
         return self.spent_usd + running / SECONDS_PER_HOUR
+
+
+def unplaced(pod: Pod) -> str:
+    """Why a pod finds no place, as the scheduler says it; nothing when it has one or may get it."""
+    said = condition_of(pod.status.conditions, "PodScheduled")
+    is_waiting = not pod.node_name and not pod.is_deleting
+    return said.message if is_waiting and said is not None and said.status == "False" else ""
 
 
 class Narrator:
@@ -164,6 +171,12 @@ class Narrator:
             self.tell("cluster", f"pod {name} is ready on {new.node_name}")
         elif new.is_terminal and not new.is_deleting and (old is None or not old.is_terminal):
             self.tell("cluster", f"pod {name} has finished: {new.status.phase}")
+        elif unplaced(new) and (old is None or not unplaced(old)):
+            self.unplaced(new)
+
+    def unplaced(self, pod: Pod) -> None:
+        """Say that a pod finds no place, and why."""
+        self.tell("cluster", f"pod {pod.namespace}/{pod.name} finds no place: {unplaced(pod)}")
 
     def _disruption(self, old: Disruption | None, new: Disruption | None) -> None:
         if new is None or (old is not None and old.phase == new.phase):

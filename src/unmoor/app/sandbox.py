@@ -25,7 +25,7 @@ from unmoor.app import loading
 from unmoor.app.cli.command import Failure
 from unmoor.app.kubeconfig_file import KubeconfigFile
 from unmoor.app.manifests import Notes
-from unmoor.app.narrator import Line, Narrator
+from unmoor.app.narrator import Line, Narrator, unplaced
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model import kinds, names
@@ -34,6 +34,7 @@ from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.controller import Options
 from unmoor.runtime.informer import Informer
 from unmoor.runtime.ports import ApiError
+from unmoor.runtime.recorder import EventRecorder
 from unmoor.runtime.store import Store
 from unmoor.sim import paced
 from unmoor.sim.apiserver import FAITHFUL
@@ -53,6 +54,8 @@ UNMOOR = "unmoor"
 """How unmoor's client names itself. What comes of its writes is told anyway."""
 FORCED = (UNMOOR, "delete", "pods")
 """How pods go that a drain's deadline cuts off. They are told of: evictions end the others."""
+SCHEDULER = "default-scheduler"
+"""From whom the events come that say why a pod finds no place."""
 UNTOLD = ("Lease", "Event")
 """Writes of these are no news."""
 SAYS = {
@@ -181,6 +184,8 @@ class Sandbox:
 
     async def _serve(self, file: KubeconfigFile) -> None:
         world = self._world
+        events = EventRecorder(world.api, world.clock, component=SCHEDULER)
+        world.stage.tell = lambda event: events.publish(event, world.clock.wall())
         async with AsyncExitStack() as stack:
             face = await self._face(stack)
             await stack.enter_async_context(world)
@@ -190,6 +195,7 @@ class Sandbox:
                 self._store.subscribe(lambda _, old, new: self._narrator.see(old, new))
                 tasks.create_task(informer.run(WATCHED))
                 tasks.create_task(world.last())
+                tasks.create_task(events.run())
                 await self._play_prelude()
                 self._appear(face, file)
                 tasks.create_task(self._trouble.run())
@@ -272,6 +278,10 @@ class Sandbox:
                 has_controller=self._options.has_controller,
             )
         )
+
+        for pod in self._store.sorted(kinds.PODS):
+            if unplaced(pod):
+                self._narrator.unplaced(pod)
 
     def _ended(self, up_at_s: float) -> Ended:
         narrator, bill = self._narrator, self._narrator.bill

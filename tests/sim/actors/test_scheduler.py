@@ -1,4 +1,5 @@
 from tests.sim.actors.cluster import Cluster, in_virtual_time
+from unmoor.lifecycle.effects import Publish
 from unmoor.model.kinds import NODES, PODS
 from unmoor.sim.actors.scheduler import Scheduler
 
@@ -57,6 +58,32 @@ async def test_a_pod_that_fits_nowhere_says_why_and_is_bound_when_there_is_room(
         await cluster.patch(NODES.ref("b"), {"spec": {"unschedulable": None}})
         await cluster.wait(2)
         assert place(cluster, "web") == "b"
+
+
+@in_virtual_time
+async def test_why_a_pod_fits_nowhere_is_an_event_once_for_each_reason() -> None:
+    cluster = Cluster()
+    heard: list[Publish] = []
+    cluster.stage.tell = heard.append
+    async with cluster.playing(Scheduler(cluster.stage)):
+        await cluster.add_node("a", cpu="1")
+        await cluster.add_pod("web", cpu="2")
+        await cluster.wait(1)
+        for number in range(5):
+            await cluster.add_node(f"small-{number}", cpu="1")
+            await cluster.wait(5)
+        await cluster.patch(NODES.ref("a"), {"spec": {"unschedulable": True}})
+        await cluster.add_pod("tiny", cpu="1")
+        await cluster.wait(5)
+
+    assert place(cluster, "tiny").startswith("small-")
+    (event,) = heard
+    assert (event.regarding.name, event.reason, event.is_warning) == (
+        "web",
+        "FailedScheduling",
+        True,
+    )
+    assert event.message == "0/1 nodes are available: 1 Insufficient cpu."
 
 
 @in_virtual_time

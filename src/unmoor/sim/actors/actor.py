@@ -12,10 +12,11 @@ Must not: know any particular actor, or poll.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import JSON, Object, Ref
 from unmoor.model.kinds import KINDS, ref_of
 from unmoor.model.moment import Moment
@@ -46,6 +47,8 @@ class Stage:
         self.clock = clock
         self.at_once = at_once
         self.store = Store()
+        self.tell: Callable[[Publish], None] = _unheard
+        """Who takes the events of actors: nobody, where no person looks at the cluster."""
         self._seed = dice.getrandbits(64)
         self._jitter = Random(f"{self._seed}/jitter")
         self.informer = Informer(api, self.store, clock, jitter=self._jitter.random)
@@ -133,6 +136,10 @@ class Stage:
     def _forget_if_gone(self, ref: Ref, error: ApiError) -> None:
         if error.code == NOT_FOUND:
             self.store.forget(ref.kind, ref.key, ref.uid)
+
+
+def _unheard(event: Publish) -> None:
+    del event
 
 
 class Actor:

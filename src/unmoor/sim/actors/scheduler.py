@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from unmoor.engine import judge
 from unmoor.engine.judge import Refusal
+from unmoor.lifecycle.effects import Publish
 from unmoor.model import resources
 from unmoor.model.base import JSON, condition_of
 from unmoor.model.kinds import NODES, PODS, ref_of
@@ -159,7 +160,7 @@ class Scheduler(Actor):
         return True
 
     async def _say_no(self, pod: Pod, reasons: dict[str, int], moment: Moment) -> None:
-        """The condition that a real scheduler sets, written when there is another reason."""
+        """A real scheduler's condition and event, said when there is another reason."""
         total = sum(reasons.values())
         parts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         message = f"0/{total} nodes are available: {parts or 'there is none'}."
@@ -179,6 +180,12 @@ class Scheduler(Actor):
         except ApiError as error:
             if error.code not in {NOT_FOUND, CONFLICT}:
                 raise
+            return
+        self.stage.tell(
+            Publish(
+                regarding=ref_of(pod), reason="FailedScheduling", message=message, is_warning=True
+            )
+        )
 
 
 def _waits(pod: Pod) -> bool:
