@@ -112,6 +112,21 @@ async def test_a_later_one_ends_it_as_it_is_whatever_hangs(second: signal.Signal
     assert (code, said) == (128 + second, ["works", "cleans up", "puts away", ""])
 
 
+@pytest.mark.parametrize("second", ["SIGTERM", "SIGINT"])
+async def test_nor_does_one_end_it_when_python_has_given_its_handlers_up(second: str) -> None:
+    """What is alive until the interpreter is gone sends it: nothing of Python's hears it then."""
+    last = f"""
+class Last:
+    def __del__(self, kill=__import__("os").kill, me=__import__("os").getpid()):
+        kill(me, signal.{second})
+last = Last()
+"""
+
+    code, said, _ = await told("pass", signal.SIGTERM, tail=last)
+
+    assert (code, said) == (0, ["works", "cleans up", "None", ""])
+
+
 async def test_a_later_one_ends_it_at_the_very_end_too() -> None:
     again = AGAIN.format(name="SIGTERM")
 

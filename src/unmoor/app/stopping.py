@@ -9,6 +9,7 @@ Must not: know what it stops.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import signal
 from collections.abc import Callable, Coroutine
@@ -58,9 +59,17 @@ async def until_stopped(
         return None
     finally:
         waiting.cancel()
-        if not stop.is_told:  # else the second half of the signal may still be on its way
+        if stop.is_told:  # the second half of the signal may still be on its way
+            atexit.register(_be_deaf, tuple(before))
+        else:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _be_deaf(numbers: tuple[signal.Signals, ...]) -> None:
+    """Python gives its handlers up before the process is gone; a signal would then kill it."""
+    for number in numbers:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _heeded() -> tuple[signal.Signals, ...]:
