@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.sim.actors.cluster import Cluster, in_virtual_time
-from tests.sim.sabotage import ApiWrapper
 from unmoor.cloud import simulated
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import INSTANCES, KINDS
+from unmoor.runtime.around import ApiAround
 from unmoor.runtime.ports import Api, ApiError, CloudError, PortError, Unreachable
 from unmoor.sim import virtual
 from unmoor.sim.apiserver import Server, status
@@ -36,7 +36,7 @@ class Refusing:
         raise self.error
 
 
-class Blind(ApiWrapper):
+class Blind(ApiAround):
     """An API whose first answers about instances are these errors."""
 
     def __init__(self, api: Api, *errors: ApiError) -> None:

@@ -5,7 +5,7 @@ Must not: reach into unmoor. A bug that cannot be planted from outside is not pl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,17 +22,14 @@ from unmoor.model.moment import Moment
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
+from unmoor.runtime.around import ApiAround
 from unmoor.runtime.ports import (
-    ALL,
     Api,
     Cloud,
     CloudError,
     DeleteOptions,
-    Page,
     PatchType,
-    Query,
     Unreachable,
-    WatchEvent,
 )
 from unmoor.runtime.reconciler import Reconciler
 from unmoor.sim.mischief import Meddling
@@ -52,49 +49,6 @@ def play(seed: int, hours: float = 2.0, meddling: Meddling | None = None) -> See
 
 
 # Wrappers at the ports.
-
-
-class ApiWrapper:
-    """The API port, passed on as it is."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    async def list(
-        self, resource: Resource[Any], query: Query = ALL, *, limit: int = 0, after: str = ""
-    ) -> Page[Any]:
-        return await self._api.list(resource, query, limit=limit, after=after)
-
-    async def watch(
-        self, resource: Resource[Any], query: Query = ALL, *, since: str
-    ) -> AsyncIterator[WatchEvent[Any]]:
-        async for event in self._api.watch(resource, query, since=since):
-            yield event
-
-    async def get(self, ref: Ref) -> JSON:
-        return await self._api.get(ref)
-
-    async def create(
-        self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
-    ) -> JSON:
-        return await self._api.create(ref, body, subresource=subresource, dry_run=dry_run)
-
-    async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
-        return await self._api.replace(ref, body, subresource=subresource)
-
-    async def patch(
-        self,
-        ref: Ref,
-        body: Any,
-        *,
-        how: PatchType = "merge",
-        subresource: str = "",
-        dry_run: bool = False,
-    ) -> JSON:
-        return await self._api.patch(ref, body, how=how, subresource=subresource, dry_run=dry_run)
-
-    async def delete(self, ref: Ref, options: DeleteOptions = DeleteOptions()) -> JSON:
-        return await self._api.delete(ref, options)
 
 
 class CloudWrapper:
@@ -166,7 +120,7 @@ class NoUidPrecondition(Meddling):
     """Whoever bears the name now is taken for the one that was meant."""
 
     def api(self, api: Api) -> Api:
-        class Careless(ApiWrapper):
+        class Careless(ApiAround):
             async def create(
                 self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
             ) -> JSON:
@@ -183,7 +137,7 @@ class BudgetNotRead(Meddling):
     """Pods are deleted instead of evicted."""
 
     def api(self, api: Api) -> Api:
-        class Hasty(ApiWrapper):
+        class Hasty(ApiAround):
             async def create(
                 self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
             ) -> JSON:
@@ -198,7 +152,7 @@ class MethodRenamed(Meddling):
     """Commands are begun under a name that no checker knows."""
 
     def api(self, api: Api) -> Api:
-        class Renaming(ApiWrapper):
+        class Renaming(ApiAround):
             async def create(
                 self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
             ) -> JSON:
@@ -243,7 +197,7 @@ class AttemptNotWrittenDown(Meddling):
     """The number of the attempt is kept in memory only."""
 
     def api(self, api: Api) -> Api:
-        class Forgetful(ApiWrapper):
+        class Forgetful(ApiAround):
             async def patch(
                 self,
                 ref: Ref,

@@ -12,10 +12,11 @@ from tests.scenarios import objects
 from tests.scenarios.settings import SETTINGS
 from tests.scenarios.virtual import NAMESPACE, QUICK
 from tests.sim import sabotage
-from tests.sim.sabotage import ApiWrapper, CloudWrapper
+from tests.sim.sabotage import CloudWrapper
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import CloudInstance, LaunchRequest
+from unmoor.runtime.around import ApiAround
 from unmoor.runtime.controller import Options
 from unmoor.runtime.ports import Api, Cloud, CloudError, DeleteOptions, PatchType
 from unmoor.sim.checkers import Allowances, Checkers
@@ -31,7 +32,7 @@ ANSWERED_AFTER_S = 20.0
 REST_S = 120.0
 
 
-class Lingering(ApiWrapper):
+class Lingering(ApiAround):
     """Numbers of launches reach the server late."""
 
     def __init__(self, api: Api, clock: VirtualClock) -> None:
@@ -75,7 +76,7 @@ class AnyAttemptOverwritten(Meddling):
     """The number is written over whatever number is there by now."""
 
     def api(self, api: Api) -> Api:
-        class Careless(ApiWrapper):
+        class Careless(ApiAround):
             async def patch(
                 self,
                 ref: Ref,
@@ -134,7 +135,7 @@ async def play(meddling: Meddling) -> list[str]:
     return [breach.rule for breach in checkers.breaches] + [one[0] for one in unsettled(truth)]
 
 
-class Rival(ApiWrapper):
+class Rival(ApiAround):
     """Right before a node's deletion reaches the server, a person writes to the node."""
 
     def __init__(self, api: Api, person: Api, writes: JSON) -> None:

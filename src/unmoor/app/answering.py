@@ -9,28 +9,17 @@ Must not: change an answer or an error.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
+from unmoor.runtime.around import ApiAround, Call
 from unmoor.runtime.informer import GOOD_WATCH_S
-from unmoor.runtime.ports import (
-    ALL,
-    Api,
-    ApiError,
-    Clock,
-    DeleteOptions,
-    Page,
-    PatchType,
-    Query,
-    Unreachable,
-    WatchEvent,
-)
+from unmoor.runtime.ports import ALL, Api, ApiError, Clock, Query, Unreachable, WatchEvent
 
 T = TypeVar("T")
 
 
-class Answering:
+class Answering(ApiAround):
     """Passes every call on. ``problem``: why nobody answers now, "" when somebody does.
 
     ``last``: the words of the last error that was no answer.
@@ -40,13 +29,8 @@ class Answering:
         """``tell`` hears when ``problem`` comes and goes."""
         self.problem = ""
         self.last = ""
-        self._api, self._clock, self._tell = api, clock, tell
-
-    async def list(
-        self, resource: Resource[T], query: Query = ALL, *, limit: int = 0, after: str = ""
-    ) -> Page[T]:
-        """One page."""
-        return await self._asked(self._api.list(resource, query, limit=limit, after=after))
+        super().__init__(api)
+        self._clock, self._tell = clock, tell
 
     async def watch(
         self, resource: Resource[T], query: Query = ALL, *, since: str
@@ -63,43 +47,9 @@ class Answering:
                 self._unheard()
             raise
 
-    async def get(self, ref: Ref) -> JSON:
-        """One object."""
-        return await self._asked(self._api.get(ref))
-
-    async def create(
-        self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
-    ) -> JSON:
-        """POST."""
-        return await self._asked(
-            self._api.create(ref, body, subresource=subresource, dry_run=dry_run)
-        )
-
-    async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
-        """PUT."""
-        return await self._asked(self._api.replace(ref, body, subresource=subresource))
-
-    async def patch(
-        self,
-        ref: Ref,
-        body: Any,
-        *,
-        how: PatchType = "merge",
-        subresource: str = "",
-        dry_run: bool = False,
-    ) -> JSON:
-        """PATCH."""
-        return await self._asked(
-            self._api.patch(ref, body, how=how, subresource=subresource, dry_run=dry_run)
-        )
-
-    async def delete(self, ref: Ref, options: DeleteOptions = DeleteOptions()) -> JSON:
-        """DELETE."""
-        return await self._asked(self._api.delete(ref, options))
-
-    async def _asked(self, request: Awaitable[T]) -> T:
+    async def _through(self, _call: Call, ask: Callable[[], Awaitable[T]]) -> T:
         try:
-            answer = await request
+            answer = await ask()
         except ApiError:
             self._heard()
             raise

@@ -13,13 +13,13 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from random import Random
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
 from unmoor.model.kinds import Resource
+from unmoor.runtime.around import ApiAround, Call
 from unmoor.runtime.ports import (
     ALL,
     Api,
@@ -28,9 +28,6 @@ from unmoor.runtime.ports import (
     Clock,
     Cloud,
     CloudError,
-    DeleteOptions,
-    Page,
-    PatchType,
     Query,
     Unreachable,
     WatchEvent,
@@ -90,6 +87,8 @@ class CloudFaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 RETRY_AFTER_S = 1.0
+OVERWRITES = frozenset({"replace", "patch", "delete"})
+"""Verbs about what is there, so somebody else may have been first."""
 
 
 class _Weather:
@@ -114,12 +113,12 @@ class _Weather:
         await self.clock.sleep(self.dice.uniform(*seconds))
 
 
-class FaultyApi:
+class FaultyApi(ApiAround):
     """The API port with faults in front of another. ``counts`` says which have happened."""
 
     def __init__(self, api: Api, dice: Random, clock: Clock, faults: ApiFaults) -> None:
         """Stand in front of ``api``."""
-        self._api = api
+        super().__init__(api)
         self.faults = faults
         self._weather = _Weather(dice, clock)
 
@@ -135,14 +134,6 @@ class FaultyApi:
     def storm(self) -> None:
         """Faults again."""
         self._weather.is_calm = False
-
-    async def list(
-        self, resource: Resource[T], query: Query = ALL, *, limit: int = 0, after: str = ""
-    ) -> Page[T]:
-        """List."""
-        return await self._through(
-            lambda: self._api.list(resource, query, limit=limit, after=after)
-        )
 
     async def watch(
         self, resource: Resource[T], query: Query = ALL, *, since: str
@@ -161,44 +152,7 @@ class FaultyApi:
                     await asyncio.get_running_loop().create_future()
             yield event
 
-    async def get(self, ref: Ref) -> JSON:
-        """Get."""
-        return await self._through(lambda: self._api.get(ref))
-
-    async def create(
-        self, ref: Ref, body: JSON, *, subresource: str = "", dry_run: bool = False
-    ) -> JSON:
-        """Create."""
-        return await self._through(
-            lambda: self._api.create(ref, body, subresource=subresource, dry_run=dry_run)
-        )
-
-    async def replace(self, ref: Ref, body: JSON, *, subresource: str = "") -> JSON:
-        """Replace."""
-        return await self._through(
-            lambda: self._api.replace(ref, body, subresource=subresource), may_conflict=True
-        )
-
-    async def patch(
-        self,
-        ref: Ref,
-        body: Any,
-        *,
-        how: PatchType = "merge",
-        subresource: str = "",
-        dry_run: bool = False,
-    ) -> JSON:
-        """Patch."""
-        return await self._through(
-            lambda: self._api.patch(ref, body, how=how, subresource=subresource, dry_run=dry_run),
-            may_conflict=True,
-        )
-
-    async def delete(self, ref: Ref, options: DeleteOptions = DeleteOptions()) -> JSON:
-        """Delete."""
-        return await self._through(lambda: self._api.delete(ref, options), may_conflict=True)
-
-    async def _through(self, call: Callable[[], Awaitable[T]], *, may_conflict: bool = False) -> T:
+    async def _through(self, call: Call, ask: Callable[[], Awaitable[T]]) -> T:
         weather, faults = self._weather, self.faults
         if weather.strikes("slow", faults.slow):
             await weather.wait(faults.slow_s)
@@ -210,10 +164,10 @@ class FaultyApi:
             )
         if weather.strikes("server_error", faults.server_error):
             raise ApiError(500, "InternalError", "something broke (injected)")
-        if may_conflict and weather.strikes("conflict", faults.conflict):
+        if call.verb in OVERWRITES and weather.strikes("conflict", faults.conflict):
             raise ApiError(409, "Conflict", "somebody else was first (injected)")
         is_lost = weather.strikes("lost_answer", faults.lost_answer)
-        return await _answered(call, is_lost=is_lost)
+        return await _answered(ask, is_lost=is_lost)
 
 
 class FaultyCloud:

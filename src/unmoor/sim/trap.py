@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
+from unmoor.runtime.around import Call
 from unmoor.runtime.ports import Unreachable
-from unmoor.sim.gate import Call
 
 
 class When(Enum):

@@ -17,8 +17,9 @@ from typing import Any
 
 import msgspec
 
+from unmoor.runtime.around import Call
 from unmoor.runtime.ports import Api
-from unmoor.sim.gate import Call, Gate
+from unmoor.sim.gate import Gate
 from unmoor.sim.trap import Trap
 
 
