@@ -81,8 +81,8 @@ class _Words(msgspec.Struct):
 class _Similar(msgspec.Struct):
     """What was said of one object for one reason, and when last."""
 
-    messages: dict[str, None] = {}
-    last: datetime | None = None
+    last: datetime
+    messages: set[str] = msgspec.field(default_factory=set)
 
 
 class EventRecorder:
@@ -184,13 +184,8 @@ class EventRecorder:
         """True when much else was said for this reason; what was said before goes on by itself."""
         about = msgspec.structs.replace(event, message="")
         similar = self._similar.get(about)
-        is_over = (
-            similar is not None
-            and similar.last is not None
-            and ((now - similar.last).total_seconds() > self._limits.similar_s)
-        )
-        if similar is None or is_over:
-            similar = self._similar[about] = _Similar()
+        if similar is None or (now - similar.last).total_seconds() > self._limits.similar_s:
+            similar = self._similar[about] = _Similar(now)
             _forget_oldest(self._similar, self._limits.objects_max)
         self._similar.move_to_end(about)
         similar.last = now
@@ -198,7 +193,7 @@ class EventRecorder:
             return False
         if len(similar.messages) >= self._limits.similar_max:
             return True
-        similar.messages[event.message] = None
+        similar.messages.add(event.message)
         return False
 
     def _bucket(self, ref: Ref) -> TokenBucket:
