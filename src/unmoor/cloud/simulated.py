@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -46,11 +46,6 @@ _STATES = {
     "ShuttingDown": InstanceState.SHUTTING_DOWN,
     "Terminated": InstanceState.TERMINATED,
 }
-
-
-class _Named(NamedTuple):
-    name: str
-    instance: CloudInstance
 
 
 class SimulatedCloud:
@@ -93,7 +88,7 @@ class SimulatedCloud:
         """The instances of one cluster, by name."""
         query = Query(labels=f"{CLUSTER_LABEL}={_digest(cluster)}")
         found = await _translated(lambda: self._list(query, cluster))
-        return tuple(one.instance for one in sorted(found, key=lambda one: one.name))
+        return tuple(sorted(found, key=lambda one: one.provider_id.rpartition("/")[2]))
 
     async def terminate(self, provider_id: str) -> None:
         """Mark the instance; whoever plays it lets it go."""
@@ -161,15 +156,15 @@ class SimulatedCloud:
         except ApiError as error:
             raise Unreachable(f"{name} is there, and cannot be read: {error}") from error
 
-    async def _list(self, query: Query, cluster: str) -> tuple[_Named, ...]:
-        """By name. Each page is read when it comes: all at once would hold the loop up."""
-        found: tuple[_Named, ...] = ()
+    async def _list(self, query: Query, cluster: str) -> tuple[CloudInstance, ...]:
+        """Each page is read when it comes: all at once would hold the loop up."""
+        found: tuple[CloudInstance, ...] = ()
         after = ""
         while True:
             page = await self._api.list(INSTANCES.raw(), query, limit=PAGE_SIZE, after=after)
             instances = map(_decoded, page.items)
             mine = (one for one in instances if one.spec.cluster == cluster)
-            found += tuple(_Named(one.name, self._translate(one)) for one in mine)
+            found += tuple(map(self._translate, mine))
             after = page.next
             if not after:
                 return found
