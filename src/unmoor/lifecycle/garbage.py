@@ -26,8 +26,7 @@ from unmoor.lifecycle.launch import given_up, token_of
 from unmoor.lifecycle.step import Step
 from unmoor.lifecycle.whereabouts import (
     is_disputed,
-    is_gone,
-    is_told_to_go,
+    is_going,
     refused,
     told_again_at,
 )
@@ -346,7 +345,7 @@ def _is_unclaimed(view: View, node: Node) -> bool:
 
 def _terminate(view: View, instance: CloudInstance, message: str, moment: Moment) -> Step[Memory]:
     verdict = _about(instance, Reason.NO_MACHINE, message)
-    if is_told_to_go(view, instance.provider_id) or is_gone(view, instance.provider_id):
+    if is_going(view, instance.provider_id):
         return Step(verdicts=(verdict,))
     due = told_again_at(view, instance.provider_id)
     if due is not None and moment.mono < due:

@@ -33,10 +33,7 @@ def is_losing(view: View, machine: Machine) -> bool:
 
     One whose instance is going anyway is garbage collection's.
     """
-    provider_id = machine.provider_id
-    is_going = whereabouts.is_gone(view, provider_id) or whereabouts.is_told_to_go(
-        view, provider_id
-    )
+    is_going = whereabouts.is_going(view, machine.provider_id)
     return not is_going and has_lost_its_node(view, machine)
 
 

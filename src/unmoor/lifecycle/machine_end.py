@@ -127,7 +127,7 @@ def sharers_of(view: View, machine: Machine, provider_id: str) -> tuple[Machine,
 
 
 def _is_over(view: View, machine: Machine, provider_id: str) -> bool:
-    if whereabouts.is_gone(view, provider_id) or whereabouts.is_told_to_go(view, provider_id):
+    if whereabouts.is_going(view, provider_id):
         return True
     # A link that no cloud can make sense of: nothing stands behind it.
     answer = view.answer(Asked.TERMINATION, provider_id)

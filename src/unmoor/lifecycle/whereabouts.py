@@ -47,6 +47,11 @@ def is_told_to_go(view: View, provider_id: str) -> bool:
     return bool(provider_id) and answer is not None and answer.result is True
 
 
+def is_going(view: View, provider_id: str) -> bool:
+    """True when nothing has to be done any more to end the machine."""
+    return is_gone(view, provider_id) or is_told_to_go(view, provider_id)
+
+
 def told_again_at(view: View, provider_id: str) -> float | None:
     """When the cloud is told again, after it refused or the answer was lost; None when neither."""
     answer = view.answer(Asked.TERMINATION, provider_id)
