@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from unmoor.app.simulated_instances import Objects, with_instances
+from unmoor.app.manifests import Objects
+from unmoor.app.simulated_instances import with_instances
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TypeAlias
 
 from unmoor.app import manifests
 from unmoor.app.cli.command import Failure
+from unmoor.app.manifests import Objects
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
@@ -24,8 +24,6 @@ from unmoor.sim.apiserver import Server, definitions
 from unmoor.sim.apiserver.terms import Terms
 from unmoor.sim.manifests import make, settings
 from unmoor.sim.stored import SERVED
-
-Objects: TypeAlias = list[tuple[Ref, JSON]]
 
 FIRST = (*manifests.FIRST, "Machine", "Node")
 """Kinds that make up the cluster; the others run on it."""

@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 import yaml
@@ -28,6 +28,8 @@ from unmoor.model.kinds import Resource
 from unmoor.model.validation import cut
 from unmoor.sim.apiserver.definitions import DEFINITIONS, resource_of
 from unmoor.sim.stored import SERVED
+
+Objects: TypeAlias = list[tuple[Ref, JSON]]
 
 SUFFIXES = (".yaml", ".yml", ".json")
 BYTES_MAX = 100_000_000
@@ -65,7 +67,7 @@ def shipped(name: str) -> Path:
     raise Failure("the shipped example is missing: name a folder with manifests")
 
 
-def cluster_of(objects: list[tuple[Ref, JSON]], default: str) -> str:
+def cluster_of(objects: Objects, default: str) -> str:
     """The cluster whose machines these are: what most of them say, ``default`` when none does."""
     said = Counter(
         str((body["metadata"].get("annotations") or {}).get(names.MANAGED_BY, ""))
@@ -95,7 +97,7 @@ class Notes(msgspec.Struct):
         return f"{self.files[ref]}: {ref}" if ref in self.files else str(ref)
 
 
-def read(*paths: Path, notes: Notes | None = None) -> list[tuple[Ref, JSON]]:
+def read(*paths: Path, notes: Notes | None = None) -> Objects:
     """Every object in folders (not their sub-folders), files, or ``-`` for standard input.
 
     In the order to create them. ``notes`` is told what was left out, and which file has what.
@@ -111,7 +113,7 @@ def read(*paths: Path, notes: Notes | None = None) -> list[tuple[Ref, JSON]]:
         if (defined := _defined(body)) is not None:
             known.setdefault(defined.kind, defined)
     known[DEFINITIONS.kind] = DEFINITIONS
-    objects: list[tuple[Ref, JSON]] = []
+    objects: Objects = []
     for where, body in found:
         if _is_foreign(body, known):
             notes.left_out[str(body["kind"])] += 1

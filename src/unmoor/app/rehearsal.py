@@ -91,7 +91,7 @@ class Rehearsal:
 
     def __init__(
         self,
-        objects: list[tuple[Ref, JSON]],
+        objects: manifests.Objects,
         *,
         seed: int,
         notes: manifests.Notes,

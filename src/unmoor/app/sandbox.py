@@ -24,7 +24,7 @@ import msgspec
 from unmoor.app import loading
 from unmoor.app.cli.command import Failure
 from unmoor.app.kubeconfig_file import KubeconfigFile
-from unmoor.app.manifests import Notes
+from unmoor.app.manifests import Notes, Objects
 from unmoor.app.narrator import Line, Narrator, unplaced
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.cloud.simulated import SimulatedCloud
@@ -78,7 +78,7 @@ WATCHED = (
 class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a person chose. ``cluster``: whose machines are unmoor's. ``port`` 0: any."""
 
-    objects: loading.Objects
+    objects: Objects
     notes: Notes = msgspec.field(default_factory=Notes)
     cluster: str
     host: str

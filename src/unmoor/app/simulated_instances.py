@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from typing import Any, TypeAlias
+from typing import Any
 
+from unmoor.app.manifests import Objects
 from unmoor.cloud.simulated import cluster_labels
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.cluster import SIMULATED_SCHEME
 from unmoor.policy.ownership import scheme_of
-
-Objects: TypeAlias = list[tuple[Ref, JSON]]
 
 NO_ZONE = "nowhere"
 """An id needs some zone."""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from unmoor.app.loading import Objects
-    from unmoor.app.manifests import Notes
+    from unmoor.app.manifests import Notes, Objects
     from unmoor.app.narrator import Line
     from unmoor.app.sandbox import Ended, Show, Started
 
