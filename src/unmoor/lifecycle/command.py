@@ -29,9 +29,10 @@ from unmoor.lifecycle.effects import (
     patch_as_seen,
     retire,
     say,
+    say_all,
     uncordon,
 )
-from unmoor.lifecycle.step import Step, join
+from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model.disruption import Disruption, DisruptionPhase, LeftOut
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
@@ -263,7 +264,7 @@ def _advance(
             marks = tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX])
             return Step(effects=marks, memory=_writing(command, phase, memory, moment))
         case Confirming(since, asking):
-            waiting = _waiting(report.running(command, "its nodes are cordoned"))
+            waiting = spoken(report.running(command, "its nodes are cordoned"))
             return join(join(waiting, Step(memory=Memory(command.name, since))), asking)
         case Deciding() | Emptied() | Gone() | Ended():
             return _turn(command, phase, moment)
@@ -273,14 +274,10 @@ def _advance(
             known = _writing(command, phase, memory, moment)
             return join(Step(memory=known), _delete(view, command, phase, moment))
         case Settling(owners):
-            again = Step[Memory](wake_at=moment.after(view.settings.cadence.drain_poll_s))
-            return join(_waiting(report.settling(command, owners)), again)
+            again = moment.after(view.settings.cadence.drain_poll_s)
+            return spoken(report.settling(command, owners), wake_at=again)
         case never:
             assert_never(never)
-
-
-def _waiting(verdict: Verdict) -> Step[Memory]:
-    return Step(effects=say(verdict), verdicts=(verdict,))
 
 
 def _turn(
@@ -312,8 +309,7 @@ def _end_or_shrink(
             # In the object first: what is not there may still bear the mark.
             left_out = {one.subject.name: report.left_out(one) for one in verdicts}
             patch = _write(command, command.phase, moment, left_out=left_out)
-            told = (publish for verdict in verdicts[:TOLD_MAX] for publish in say(verdict))
-            return Step(effects=(patch, *told), verdicts=verdicts)
+            return Step(effects=(patch, *say_all(verdicts[:TOLD_MAX])), verdicts=verdicts)
         case Over(message):
             return _succeed(command, message, moment)
         case never:
@@ -382,7 +378,7 @@ def _delete(
         command, f"nodes are still there ({len(phase.left)}): {phase.left[0].name}"
     )
     again = moment.after(view.settings.cadence.drain_poll_s)
-    return join(_waiting(verdict), Step(effects=tuple(effects), wake_at=again))
+    return join(spoken(verdict, wake_at=again), Step(effects=tuple(effects)))
 
 
 def _deletion(node: Node, cluster: str, command: Disruption) -> AnyEffect:

@@ -15,7 +15,7 @@ import msgspec
 from unmoor.lifecycle import command as running
 from unmoor.lifecycle import ledger
 from unmoor.lifecycle.command import Memory
-from unmoor.lifecycle.effects import Create, Fact, Publish, say
+from unmoor.lifecycle.effects import Create, Fact, Publish, say_all
 from unmoor.lifecycle.step import Step, join
 from unmoor.model.base import Ref
 from unmoor.model.disruption import DisruptionSpec
@@ -63,8 +63,7 @@ def _told(proposal: Proposal, since: int) -> tuple[tuple[Publish, ...], int]:
     """Go on where the last look ended; return how far it is told now, 0 for all of it."""
     loud = [verdict for verdict in proposal.verdicts if verdict.event]
     until = since + TOLD_MAX
-    events = (publish for verdict in loud[since:until] for publish in say(verdict))
-    return tuple(events), until if until < len(loud) else 0
+    return say_all(loud[since:until]), until if until < len(loud) else 0
 
 
 def commit(view: View, command: Command, moment: Moment) -> Create:

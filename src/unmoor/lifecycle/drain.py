@@ -20,9 +20,9 @@ import msgspec
 
 from unmoor.lifecycle import drain_report as report
 from unmoor.lifecycle import eviction, roll_call, telling
-from unmoor.lifecycle.effects import AnyEffect, Delete, cordon, say
+from unmoor.lifecycle.effects import AnyEffect, Delete, cordon, say_all
 from unmoor.lifecycle.eviction import Memory
-from unmoor.lifecycle.step import Step, join
+from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model import names
 from unmoor.model.base import Key
 from unmoor.model.kinds import ref_of
@@ -213,12 +213,12 @@ def _look(view: View, node: Node, order: Order, memory: Memory, moment: Moment) 
         case LeavingLoadBalancers(until):
             wait_s = view.settings.load_balancer_wait_s
             verdict = report.leaving_load_balancers(node, order.method, wait_s)
-            return _progress(_waiting(verdict, until), known)
+            return _progress(spoken(verdict, wake_at=until), known)
         case Evicting():
             return _evicting(view, node, order, phase, known, moment)
         case Settling(until):
             verdict = report.young_cordon(node, order.method, view.settings.cadence.cordon_quiet_s)
-            return _progress(_waiting(verdict, until), known)
+            return _progress(spoken(verdict, wake_at=until), known)
         case Drained(left, passed):
             return _drained(report.ended(node, order.method, left, passed), known)
         case never:
@@ -233,10 +233,6 @@ def _progress(step: Step[Memory], known: eviction.Known) -> Progress:
         wake_at=step.wake_at,
     )
     return Progress(whole)
-
-
-def _waiting(verdict: Verdict, until: float) -> Step[Memory]:
-    return Step(effects=say(verdict), verdicts=(verdict,), wake_at=until)
 
 
 def _evicting(
@@ -266,12 +262,11 @@ def _evicting(
         *held,
         *report.stuck(node, order.method, plan),
     )
-    told = [verdict for verdict in verdicts if verdict.event][: report.TOLD_PODS_MAX + NAMED_MAX]
     step = Step(
         effects=(
             *asked.effects,
             *(delete for delete, _ in cut),
-            *(publish for verdict in told for publish in say(verdict)),
+            *say_all(verdicts, report.TOLD_PODS_MAX + NAMED_MAX),
         ),
         memory=asked.memory,
         verdicts=verdicts,
@@ -304,8 +299,7 @@ def _cut_short(order: Order, plan: Plan, moment: Moment) -> list[tuple[AnyEffect
 
 
 def _drained(verdict: Verdict, known: eviction.Known) -> Progress:
-    step: Step[Memory] = Step(effects=say(verdict), verdicts=(verdict,))
-    progress = _progress(step, known)
+    progress = _progress(spoken(verdict), known)
     return msgspec.structs.replace(progress, is_drained=True, how=verdict.message)
 
 

@@ -10,7 +10,9 @@ Objects are only ever patched (JSON merge patch) or written through a subresourc
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 from typing import Any, TypeAlias
 
 import msgspec
@@ -288,3 +290,9 @@ def say(verdict: Verdict) -> tuple[Publish, ...]:
         )
         for ref in (verdict.subject, *verdict.also_on)
     )
+
+
+def say_all(verdicts: Iterable[Verdict], most: int | None = None) -> tuple[Publish, ...]:
+    """The events that several verdicts ask for: the first ``most`` of those that ask for any."""
+    loud = islice((verdict for verdict in verdicts if verdict.event), most)
+    return tuple(publish for verdict in loud for publish in say(verdict))

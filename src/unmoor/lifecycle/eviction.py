@@ -18,7 +18,7 @@ from collections import Counter
 import msgspec
 
 from unmoor.lifecycle.drain_report import hindrance
-from unmoor.lifecycle.effects import AnyEffect, Evict, Publish, say
+from unmoor.lifecycle.effects import AnyEffect, Evict, Publish, say_all
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
 from unmoor.model.disruption_budget import PodDisruptionBudget
@@ -147,8 +147,7 @@ def observe(
         memory, tries=tries, rounds=rounds, cordoned_at=cordoned_at, terminating=terminating
     )
     verdicts = _returning(view, node, fresh, live, method)
-    spoken = tuple(publish for verdict in verdicts for publish in say(verdict))
-    return Known(fresh, (*told, *spoken), verdicts)
+    return Known(fresh, (*told, *say_all(verdicts)), verdicts)
 
 
 def _begin_rounds(live: tuple[Pod, ...], rounds: dict[str, Round]) -> dict[str, Round]:

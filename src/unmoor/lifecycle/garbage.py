@@ -15,13 +15,12 @@ Must not: act on a machine or a node that is not ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from unmoor.lifecycle import roll_call
-from unmoor.lifecycle.effects import AnyEffect, Observe, Terminate, adopt, retire, say
+from unmoor.lifecycle.effects import AnyEffect, Observe, Terminate, adopt, retire, say_all
 from unmoor.lifecycle.launch import given_up, token_of
 from unmoor.lifecycle.step import Step
 from unmoor.lifecycle.whereabouts import (
@@ -94,15 +93,9 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
                 due = earliest(due, step.wake_at) or due
             if len(now) < len(suspects):
                 due = moment.mono
-    effects += _told(verdicts)
+    # What is left alone is told, if not of everybody; who ends something says so there.
+    effects += say_all((one for one in verdicts if one.reason in LEFT_ALONE), TOLD_MAX)
     return Step(tuple(effects), known, tuple(verdicts), due)
-
-
-def _told(verdicts: Iterable[Verdict]) -> Iterator[AnyEffect]:
-    """What is left alone is told, if not of everybody; who ends something says so there."""
-    loud = [verdict for verdict in verdicts if verdict.event and verdict.reason in LEFT_ALONE]
-    for verdict in loud[:TOLD_MAX]:
-        yield from say(verdict)
 
 
 def _due(view: View, memory: Memory) -> float:

@@ -29,7 +29,7 @@ from unmoor.lifecycle.effects import (
     describe,
     say,
 )
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, spoken
 from unmoor.model import names, resources
 from unmoor.model.instance import CloudInstance, LaunchRequest
 from unmoor.model.kinds import ref_of
@@ -225,7 +225,7 @@ def _invalid(machine: Machine, field: str, problem: str) -> Step[int]:
         event="Invalid",
         is_warning=True,
     )
-    return Step(effects=say(verdict), verdicts=(verdict,))
+    return spoken(verdict)
 
 
 def _waiting(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from unmoor.lifecycle import roll_call
-from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, say, uncordon
+from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, say_all, uncordon
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
 from unmoor.model.disruption import Disruption
@@ -43,8 +43,7 @@ def tidy(view: View, moment: Moment) -> Step[Any]:
         effects += step.effects
         verdicts += step.verdicts
     effects += [Delete(ref=ref_of(old), why="the ledger is full") for old in beyond(view)]
-    loud = [verdict for verdict in verdicts if verdict.event][:TOLD_MAX]
-    effects += [publish for verdict in loud for publish in say(verdict)]
+    effects += say_all(verdicts, TOLD_MAX)
     return Step(effects=tuple(effects), verdicts=tuple(verdicts))
 
 

@@ -18,9 +18,8 @@ from typing import Any
 import msgspec
 
 from unmoor.lifecycle import roll_call, whereabouts
-from unmoor.lifecycle.effects import say
 from unmoor.lifecycle.launch import given_up
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, spoken
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import MACHINE_REGISTERED, Machine
 from unmoor.model.moment import Moment, later, rfc3339
@@ -71,7 +70,7 @@ def tell(view: View, machine: Machine, moment: Moment) -> Step[Any]:
         f"restart its kubelet, which brings it back; if no node joins until {rfc3339(until)} "
         "(cadence.lostNodeLimit), the machine is given up and its instance ended",
     )
-    return Step(effects=say(verdict), verdicts=(verdict,))
+    return spoken(verdict)
 
 
 def give_up(view: View, machine: Machine, moment: Moment) -> Step[Any]:
@@ -111,7 +110,7 @@ def _keep(view: View, machine: Machine, pods: tuple[str, ...], moment: Moment) -
     )
     again = moment.after(view.settings.cadence.resync_s)
     counted = msgspec.structs.replace(verdict, evidence={**verdict.evidence, "pods": len(pods)})
-    return Step(effects=say(counted), verdicts=(counted,), wake_at=again)
+    return spoken(counted, wake_at=again)
 
 
 def _lost(machine: Machine, message: str) -> Verdict:

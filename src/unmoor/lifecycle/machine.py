@@ -14,9 +14,9 @@ from typing import TypeAlias, assert_never
 import msgspec
 
 from unmoor.lifecycle import launch, lost_node, machine_end, registration
-from unmoor.lifecycle.effects import add_finalizer, own, owner, say
+from unmoor.lifecycle.effects import add_finalizer, own, owner
 from unmoor.lifecycle.launch import given_up
-from unmoor.lifecycle.step import Step, join
+from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model import names
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_REGISTERED, Machine
@@ -157,7 +157,7 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     """Take one step for the machine called ``key``."""
     step = _advance(view, phase_of(view, key, moment), memory, moment)
     verdict = _claimed_twice(view, key)
-    return step if verdict is None else join(step, Step(effects=say(verdict), verdicts=(verdict,)))
+    return step if verdict is None else join(step, spoken(verdict))
 
 
 def _claimed_twice(view: View, key: str) -> Verdict | None:
@@ -235,7 +235,7 @@ def _not_ours(view: View, machine: Machine) -> Step[Memory]:
         event=event if is_handed_over or is_awaited else "",
         is_warning=is_handed_over,
     )
-    return Step(effects=say(verdict), verdicts=(verdict,))
+    return spoken(verdict)
 
 
 def _claim(machine: Machine) -> Step[Memory]:

@@ -14,17 +14,9 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from unmoor.lifecycle import roll_call, whereabouts
-from unmoor.lifecycle.effects import (
-    Patch,
-    Terminate,
-    own,
-    owner,
-    remove_finalizer,
-    retire,
-    say,
-)
+from unmoor.lifecycle.effects import Patch, Terminate, own, owner, remove_finalizer, retire, say
 from unmoor.lifecycle.launch import token_of
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, spoken
 from unmoor.model import names
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
@@ -231,14 +223,14 @@ def _doubt(view: View, machine: Machine, why: str, moment: Moment) -> Step[Any]:
         is_warning=True,
     )
     again = moment.after(view.settings.cadence.resync_s)
-    return Step(effects=say(verdict), verdicts=(verdict,), wake_at=again)
+    return spoken(verdict, wake_at=again)
 
 
 def _end(view: View, machine: Machine, provider_id: str, moment: Moment) -> Step[Any]:
     due = whereabouts.told_again_at(view, provider_id)
     if due is not None and moment.mono < due:
         verdict = whereabouts.refused(view, ref_of(machine), Method.LIFECYCLE, provider_id)
-        return Step(effects=say(verdict), verdicts=(verdict,), wake_at=due)
+        return spoken(verdict, wake_at=due)
     # Its node may only be missing from what a watch has brought.
     known = bool(machine.node_name)
     question = roll_call.node_of(view, machine) if known else roll_call.all_nodes(view, machine)

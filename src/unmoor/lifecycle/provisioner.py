@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.lifecycle.effects import say
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, spoken
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.provisioner import Provisioner, validate
@@ -35,8 +34,7 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
             f"provisioner/{key}: {len(errors) - TOLD_MAX} more fields are wrong; mend these first"
         )
         verdicts += (_told(provisioner, more, {}),)
-    told = tuple(publish for verdict in verdicts for publish in say(verdict))
-    return Step(effects=told, verdicts=verdicts)
+    return spoken(*verdicts)
 
 
 def _told(provisioner: Provisioner, message: str, evidence: dict[str, Any]) -> Verdict:

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from unmoor.lifecycle.effects import Observe, say
-from unmoor.lifecycle.step import Step, join
+from unmoor.lifecycle.effects import Observe
+from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model.base import Object, Ref
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
@@ -102,7 +102,7 @@ def step_for(view: View, question: Question, since: float, moment: Moment) -> St
     if moment.mono >= (due := answer.at.after(again_s)):
         return Step(effects=(question.look,))
     verdict = unanswered(ref_of(question.subject), question.method, question.look, answer.problem)
-    return Step(effects=say(verdict), verdicts=(verdict,), wake_at=due)
+    return spoken(verdict, wake_at=due)
 
 
 def unanswered(subject: Ref, method: Method, look: Observe, problem: Problem) -> Verdict:

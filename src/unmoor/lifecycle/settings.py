@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.lifecycle.effects import say
+from unmoor.lifecycle.effects import say_all
 from unmoor.lifecycle.step import Step
 from unmoor.model import settings
 from unmoor.model.base import Key
@@ -42,5 +42,4 @@ def advance(view: View, key: Key, memory: None, moment: Moment) -> Step[Any]:
         )
         for error in errors
     )
-    told = tuple(publish for verdict in verdicts[:TOLD_MAX] for publish in say(verdict))
-    return Step(effects=told, verdicts=verdicts)
+    return Step(effects=say_all(verdicts, TOLD_MAX), verdicts=verdicts)

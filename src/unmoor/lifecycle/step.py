@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from unmoor.lifecycle.effects import AnyEffect, Fact
+from unmoor.lifecycle.effects import AnyEffect, Fact, say_all
 from unmoor.model.moment import earliest
 from unmoor.policy.verdict import Verdict
 
@@ -47,3 +47,8 @@ def join(first: Step[M], second: Step[M]) -> Step[M]:
         wake_at=earliest(first.wake_at, second.wake_at),
         facts=first.facts + second.facts,
     )
+
+
+def spoken(*verdicts: Verdict, wake_at: float | None = None) -> Step[Any]:
+    """Say this for now, and do nothing else."""
+    return Step(effects=say_all(verdicts), verdicts=verdicts, wake_at=wake_at)

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.lifecycle.effects import say
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, spoken
 from unmoor.model.kinds import DISRUPTIONS, MACHINES, PROVISIONERS, Resource
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
@@ -31,10 +30,7 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
         for resource in TOLD
         for (_, name), problem in sorted(view.broken(resource).items())
     )[:TOLD_MAX]
-    return Step(
-        effects=tuple(publish for verdict in verdicts for publish in say(verdict)),
-        verdicts=verdicts,
-    )
+    return spoken(*verdicts)
 
 
 def _told(resource: Resource[Any], name: str, problem: str) -> Verdict:
