@@ -5,16 +5,9 @@ from unmoor.engine.judge import Constraint
 from unmoor.model.base import ObjectMeta
 from unmoor.model.node import Node, NodeSpec, NodeStatus
 from unmoor.model.node_selector import NodeSelector, NodeSelectorTerm
-from unmoor.model.pod import (
-    Affinity,
-    Container,
-    NodeAffinity,
-    Pod,
-    PodSpec,
-    PodStatus,
-    ResourceRequirements,
-)
+from unmoor.model.pod import Pod, PodSpec, PodStatus
 from unmoor.model.requirement import NodeSelectorRequirement
+from unmoor.model.scheduling import Affinity, Container, NodeAffinity, ResourceRequirements
 from unmoor.model.taint import Taint, Toleration
 
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -18,12 +18,11 @@ from unmoor.model import names
 from unmoor.model.base import Key, ObjectMeta
 from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import CLAIMS, Resource
-from unmoor.model.pod import ClaimSource, Volume
+from unmoor.model.scheduling import ClaimSource, ClaimSpec, Volume
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 from unmoor.model.storage import (
     PersistentVolumeClaim,
-    PersistentVolumeClaimSpec,
     VolumeAttachment,
     VolumeAttachmentSource,
     VolumeAttachmentSpec,
@@ -172,7 +171,7 @@ def attached(volume: str, *, to: str = "a") -> VolumeAttachment:
 def claimed(volume: str, mode: str = "ReadWriteOnce") -> PersistentVolumeClaim:
     return PersistentVolumeClaim(
         metadata=ObjectMeta(name=f"claim-{volume}", namespace="shop", uid=f"uid-claim-{volume}"),
-        spec=PersistentVolumeClaimSpec(volume_name=volume, access_modes=(mode,)),
+        spec=ClaimSpec(volume_name=volume, access_modes=(mode,)),
     )
 
 

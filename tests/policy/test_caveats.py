@@ -6,7 +6,8 @@ import pytest
 
 from tests.builders import daemon_pod, mirror_pod, moment, pod
 from unmoor.model import names
-from unmoor.model.pod import EmptyDirSource, Pod, Volume
+from unmoor.model.pod import Pod
+from unmoor.model.scheduling import EmptyDirSource, Volume
 from unmoor.policy import caveats
 from unmoor.policy.caveats import Caveat
 from unmoor.policy.pods import Patience

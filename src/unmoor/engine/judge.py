@@ -17,8 +17,9 @@ import msgspec
 
 from unmoor.model import names, resources, taint
 from unmoor.model.node import Node
-from unmoor.model.pod import Container, Pod
+from unmoor.model.pod import Pod
 from unmoor.model.resources import Resources
+from unmoor.model.scheduling import Container
 from unmoor.model.selector import SelectorError
 from unmoor.model.taint import Taint
 

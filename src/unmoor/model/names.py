@@ -69,6 +69,7 @@ SPOT = "spot"
 ON_DEMAND = "on-demand"
 
 # Karpenter annotations.
+DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 DO_NOT_EVICT = "karpenter.sh/do-not-evict"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 LINKED = "karpenter.sh/linked"

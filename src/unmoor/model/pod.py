@@ -1,67 +1,26 @@
 """Pods, and what kind of pod each one is.
 
 Answers only what a pod *is* (DaemonSet-owned, static, terminal, ...). Which pods count, block or
-are evicted is policy: ``unmoor.policy.pods``. The fields of the scheduling engine are here too, as
-far as today's judge reads them.
+are evicted is policy: ``unmoor.policy.pods``. What a pod asks of the node that it is to run on is
+in ``model.scheduling``; what that means is the engine's.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import field
-
 from unmoor.model import names
 from unmoor.model.base import ConditionState, Object, Struct, condition_of
 from unmoor.model.moment import later
-from unmoor.model.node_selector import NodeSelector
+from unmoor.model.scheduling import (
+    Affinity,
+    Container,
+    ResourceRequirements,
+    SchedulingGate,
+    TopologySpreadConstraint,
+    Volume,
+)
 from unmoor.model.taint import Toleration
-
-
-class ResourceRequirements(Struct):
-    """Requests and limits as written: resource name to quantity."""
-
-    requests: dict[str, str | int | float] = {}
-    limits: dict[str, str | int | float] = {}
-
-
-class Container(Struct):
-    """One container; ``restart_policy`` "Always" on an init container makes it a sidecar."""
-
-    name: str = ""
-    resources: ResourceRequirements = ResourceRequirements()
-    restart_policy: str | None = None
-
-
-class NodeAffinity(Struct):
-    """Only what is required; preferences do not decide whether a pod may run."""
-
-    required: NodeSelector | None = field(
-        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
-    )
-
-
-class ClaimSource(Struct):
-    """Which PersistentVolumeClaim a volume is."""
-
-    claim_name: str = ""
-
-
-class EmptyDirSource(Struct):
-    """A directory that lives and dies with the pod; what it is made of does not matter here."""
-
-
-class Volume(Struct):
-    """One volume of a pod; only claims tie a pod to something that must be detached."""
-
-    persistent_volume_claim: ClaimSource | None = None
-    empty_dir: EmptyDirSource | None = None
-
-
-class Affinity(Struct):
-    """Affinity as far as a node decides it."""
-
-    node_affinity: NodeAffinity | None = None
 
 
 class PodSpec(Struct):
@@ -70,10 +29,13 @@ class PodSpec(Struct):
     node_name: str = ""
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
+    resources: ResourceRequirements | None = None
     overhead: dict[str, str | int | float] = {}
     tolerations: tuple[Toleration, ...] = ()
     node_selector: dict[str, str] = {}
     affinity: Affinity | None = None
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
     volumes: tuple[Volume, ...] = ()
     priority: int | None = None
     priority_class_name: str = ""
@@ -102,6 +64,17 @@ class Pod(Object):
     def node_name(self) -> str:
         """The node that the pod is bound to, "" while it is pending."""
         return self.spec.node_name
+
+    @property
+    def is_gated(self) -> bool:
+        """Somebody has said that it is not to be scheduled yet (``schedulingGates``)."""
+        return bool(self.spec.scheduling_gates)
+
+    @property
+    def is_unschedulable(self) -> bool:
+        """The scheduler has found no place for it, and has said so (spec 9.2)."""
+        said = condition_of(self.status.conditions, "PodScheduled")
+        return said is not None and said.status == "False" and said.reason == "Unschedulable"
 
     @property
     def nominated_to(self) -> str:

@@ -65,9 +65,14 @@ def _given(value: str) -> tuple[str, ...]:
     return (value,) if value else ()
 
 
+def _waiting(pod: Pod) -> tuple[str, ...]:
+    return () if pod.spec.node_name or pod.is_terminal else ("",)
+
+
 INDEXES: tuple[Index, ...] = (
     Index("pods_by_node", "Pod", lambda pod: _given(pod.spec.node_name)),
     Index("pods_by_nomination", "Pod", lambda pod: _given(pod.nominated_to)),
+    Index("pods_without_node", "Pod", _waiting),
     Index("pods_by_owner", "Pod", lambda pod: [o.uid for o in pod.metadata.owner_references]),
     Index("nodes_by_provider_id", "Node", lambda node: _given(node.spec.provider_id)),
     Index("nodes_by_disruption", "Node", lambda node: _given(node.disruption)),
@@ -155,6 +160,10 @@ class View:
     def pods_on(self, node_name: str) -> tuple[Pod, ...]:
         """The pods bound to a node, ordered by (namespace, name)."""
         return self._by("pods_by_node", "Pod", node_name)
+
+    def pods_without_node(self) -> tuple[Pod, ...]:
+        """The pods that are bound to no node yet, finished ones aside, by (namespace, name)."""
+        return self._by("pods_without_node", "Pod", "")
 
     def pods_nominated_to(self, node_name: str) -> tuple[Pod, ...]:
         """The pending pods that the scheduler is making room for on a node."""

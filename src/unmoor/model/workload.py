@@ -7,6 +7,7 @@ controllers of a simulated cluster keep.
 from __future__ import annotations
 
 from unmoor.model.base import Condition, Object, Struct
+from unmoor.model.pod import PodSpec
 from unmoor.model.selector import LabelSelector
 
 
@@ -52,6 +53,13 @@ class StatefulSet(Object):
     status: StatefulSetStatus = StatefulSetStatus()
 
 
+class TemplateMeta(Struct):
+    """Labels and annotations of the pods to come."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
 class DaemonSetStatus(Struct):
     """Observed counts of a DaemonSet."""
 
@@ -59,10 +67,24 @@ class DaemonSetStatus(Struct):
     number_ready: int = 0
 
 
+class PodTemplate(Struct):
+    """What each pod of an owner starts as (API reference: v1.PodTemplateSpec)."""
+
+    metadata: TemplateMeta = TemplateMeta()
+    spec: PodSpec = PodSpec()
+
+
+class DaemonSetSpec(Struct):
+    """Which pods are its own, and what each starts as."""
+
+    selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
+
+
 class DaemonSet(Object):
     """API reference: apps/v1 DaemonSet."""
 
-    spec: WorkloadSpec = WorkloadSpec()
+    spec: DaemonSetSpec = DaemonSetSpec()
     status: DaemonSetStatus = DaemonSetStatus()
 
 

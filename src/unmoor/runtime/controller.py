@@ -36,9 +36,14 @@ WATCHED: tuple[Resource[Any], ...] = (
     kinds.CONFIG_MAPS,
     kinds.REPLICA_SETS,
     kinds.STATEFUL_SETS,
+    kinds.DAEMON_SETS,
     kinds.JOBS,
     kinds.ATTACHMENTS,
     kinds.CLAIMS,
+    kinds.VOLUMES,
+    kinds.STORAGE_CLASSES,
+    kinds.CSI_NODES,
+    kinds.NAMESPACES,
     kinds.LEASES,
 )
 """What the controller follows. Everything else it needs, it asks for."""
