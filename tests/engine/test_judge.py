@@ -1,7 +1,7 @@
 import pytest
 
 from unmoor.engine import judge
-from unmoor.engine.judge import Constraint
+from unmoor.engine.refusal import Constraint
 from unmoor.model.base import ObjectMeta
 from unmoor.model.node import Node, NodeSpec, NodeStatus
 from unmoor.model.node_selector import NodeSelector, NodeSelectorTerm

@@ -11,10 +11,8 @@ Must not: choose between nodes, know preferences, or look at other pods than tho
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 
-import msgspec
-
+from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.model import names, resources, taint
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
@@ -22,33 +20,6 @@ from unmoor.model.resources import Resources
 from unmoor.model.scheduling import Container
 from unmoor.model.selector import SelectorError
 from unmoor.model.taint import Taint
-
-
-class Constraint(StrEnum):
-    """What can refuse a pod. Closed: ``explain`` has a sentence for each."""
-
-    UNSCHEDULABLE = "unschedulable"
-    TAINT = "taint"
-    NODE_SELECTOR = "node selector"
-    NODE_AFFINITY = "node affinity"
-    RESOURCES = "resources"
-
-
-class Refusal(msgspec.Struct, frozen=True):
-    """One reason why not. ``subject``: the taint, label or resource; ``short``: by how much.
-
-    ``short`` is in the unit of its resource (``model.resources``) and 0 for all other constraints.
-    """
-
-    constraint: Constraint
-    subject: str
-    missing: str
-    short: int = 0
-
-    def __str__(self) -> str:
-        """``resources: cpu: 500m short``."""
-        return f"{self.constraint}: {self.subject}: {self.missing}"
-
 
 _CORDON = Taint(key=names.UNSCHEDULABLE, effect=taint.NO_SCHEDULE)
 

@@ -15,7 +15,7 @@ import re
 from typing import Any, ClassVar
 
 from unmoor.engine import judge
-from unmoor.engine.judge import Refusal
+from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.lifecycle.effects import Publish
 from unmoor.model import resources
 from unmoor.model.base import JSON, condition_of
@@ -209,9 +209,9 @@ def _has_opened(old: Node, new: Node) -> bool:
 
 
 def _reason(refusal: Refusal) -> str:
-    if refusal.constraint is judge.Constraint.RESOURCES:
+    if refusal.constraint is Constraint.RESOURCES:
         return f"Insufficient {refusal.subject}"
-    if refusal.constraint is judge.Constraint.TAINT:
+    if refusal.constraint is Constraint.TAINT:
         return f"node(s) had untolerated taint {refusal.subject}"
     return f"node(s) refused by {refusal.constraint}"
 

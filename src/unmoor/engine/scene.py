@@ -1,0 +1,97 @@
+"""What the engine looks at: places where pods may run, and templates of machines to come.
+
+A place is a node, or a launched machine whose node has not joined yet, with its effective data
+(spec 9.5). A started machine is one that exists and is not launched yet: nobody knows its zone or
+type, only what it may become. A template is what a provisioner's next machine would be.
+
+Must not: place anything. ``scenery`` builds a scene from a view.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from unmoor.model.instance import InstanceType
+from unmoor.model.pod import Pod
+from unmoor.model.requirement import Requirements
+from unmoor.model.resources import Resources
+from unmoor.model.snapshot import View
+from unmoor.model.taint import Taint
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A node as far as pods are concerned.
+
+    ``name``: of the node, or of the machine while there is no node. ``labels`` have the hostname.
+    ``allocatable`` in the units of ``model.resources``. ``pods``: bound to it, finished ones aside,
+    without those that are to be placed anew. ``reserved``: for DaemonSet pods that are still to
+    come. ``volume_room``: driver to the number of volumes it takes in all.
+    """
+
+    name: str
+    labels: dict[str, str]
+    taints: tuple[Taint, ...] = ()
+    is_cordoned: bool = False
+    allocatable: Resources = {}
+    reserved: Resources = {}
+    pods: tuple[Pod, ...] = ()
+    volume_room: dict[str, int] = {}
+    is_initialized: bool = True
+    is_ready: bool = True
+    is_node: bool = True
+    provisioner: str = ""
+
+    @property
+    def order(self) -> tuple[bool, str]:
+        """Initialised ones are tried first, then by name (spec 9.4)."""
+        return (not self.is_initialized, self.name)
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provisioner's next machine would be.
+
+    ``requirements``: its own, its labels and its name. ``types``: those that suit them and are to
+    be had. ``daemons``: what DaemonSets will ask there. ``remaining``: what its limits leave, by
+    limited resource. ``problem``: why it cannot be used now, "" when it can.
+    """
+
+    provisioner: str
+    weight: int = 0
+    requirements: Requirements
+    taints: tuple[Taint, ...] = ()
+    types: tuple[InstanceType, ...] = ()
+    daemons: Resources = {}
+    remaining: Resources = {}
+    problem: str = ""
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """The heaviest first, then by name (spec 9.4)."""
+        return (-self.weight, self.provisioner)
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """A machine that exists and is not launched yet: what it may become.
+
+    ``types``: those that its requirements name and that still are to be had. ``daemons`` as in a
+    template. What it was made for is pending and looks for a place like everybody else.
+    """
+
+    name: str
+    provisioner: str
+    requirements: Requirements
+    taints: tuple[Taint, ...] = ()
+    types: tuple[InstanceType, ...] = ()
+    daemons: Resources = {}
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a simulation reads. ``view`` answers for namespaces and storage.
+
+    ``places`` by :attr:`Place.order`, ``started`` by name, ``templates`` by :attr:`Template.order`.
+    """
+
+    view: View
+    places: tuple[Place, ...] = ()
+    started: tuple[Started, ...] = ()
+    templates: tuple[Template, ...] = ()
