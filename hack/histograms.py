@@ -44,7 +44,7 @@ def main() -> None:
     pods = rows(folder / "openb_pods.csv")
     batch = Counter((cpu_of(row), memory_of(row)) for row in pods)
     nodes = Counter(category_of(row) for row in rows(folder / "openb_nodes.csv"))
-    tables = {
+    tables: dict[str, list[Any]] = {
         "services": in_order(Counter(map(size_of, services(items)))),
         "batch": in_order({key: n for key, n in batch.items() if n >= BATCH_PODS_LEAST}),
         "replicas": sorted(Counter(owned.values()).items()),
@@ -104,7 +104,7 @@ def category_of(row: dict[str, str]) -> str:
     return next((name for most, name in CATEGORIES if gib_per_core <= most), "r")
 
 
-def in_order(counted: dict[tuple[int, int], int]) -> list[tuple[int, int, int]]:
+def in_order(counted: dict[tuple[int, int], int]) -> list[Any]:
     return sorted((cpu, memory, count) for (cpu, memory), count in counted.items())
 
 
