@@ -1,12 +1,9 @@
-"""Which machines the simulated cloud sells: forty real EC2 types, in three zones, with prices.
+"""Which machines the simulated cloud sells: 355 real EC2 types, in three zones, with prices.
 
 The file ``data/ec2-types.json`` holds facts (made by ``hack/catalogue.py``) and one assumption, the
-spot shares, which it names as such. On-demand prices are the same in every zone, as on AWS.
-
-What is left for pods (``allocatable``) follows the usual reservations of a kubelet on EC2: cpu 6 %
-of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the rest; memory 255 MiB and
-11 MiB for each pod, and 100 MiB at which eviction begins; disk 1 GiB and a tenth. What the
-hypervisor keeps is not modelled: capacity is what the type's data sheet says.
+spot shares, which it names as such. On-demand prices are the same in every zone, as on AWS. Of its
+network interfaces a type has only their sum, the pods that find an address. What a machine has, and
+what of it is left for pods, is what ``ec2_capacity`` says without any kubelet configuration.
 
 Must not: be read before somebody asks, so that no other command pays for it.
 """
@@ -18,30 +15,30 @@ from importlib import resources as files
 
 import msgspec
 
+from unmoor.cloud import ec2_capacity
+from unmoor.cloud.ec2_capacity import AddressablePods, DataSheet
 from unmoor.model import names
 from unmoor.model.instance import InstanceType, Offering
-from unmoor.model.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 
-MIB = 2**20
-GIB = 2**30
-DISK_BYTES = 20 * GIB
-"""Root volume of every simulated machine: the default size of the usual images."""
-MEMORY_RESERVED_MIB = 255
-MEMORY_RESERVED_PER_POD_MIB = 11
-MEMORY_EVICTION_MIB = 100
-CPU_RESERVED_MICRO = (60_000, 10_000, 5_000, 5_000)
-"""Reserved of the first, second, third and fourth core, in millionths of a core."""
-CPU_RESERVED_BEYOND_MICRO = 2_500
+DEVICE_RESOURCES = {"gpu": "nvidia.com/gpu", "accelerator": "aws.amazon.com/neuron"}
+"""Under which name a node offers its devices."""
+DEVICE_MAKERS = {"gpu": "nvidia", "accelerator": "aws"}
 
 
-class _Row(msgspec.Struct, frozen=True):
-    name: str
-    arch: str
+class _Row(msgspec.Struct, frozen=True, array_like=True):
+    size: str
     vcpus: int
     memory_mib: int
     max_pods: int
     on_demand_usd_per_h: float
-    has_spot: bool = False
+    devices: int = 0
+
+
+class _Family(msgspec.Struct, frozen=True):
+    arch: str
+    types: tuple[_Row, ...]
+    device: str = ""
+    device_name: str = ""
 
 
 class _Catalogue(msgspec.Struct, frozen=True):
@@ -49,81 +46,77 @@ class _Catalogue(msgspec.Struct, frozen=True):
     as_of: str
     zones: tuple[str, ...]
     spot_share: dict[str, float] = msgspec.field(name="spot_share_of_on_demand_assumed")
-    types: tuple[_Row, ...]
+    families: dict[str, _Family]
 
 
 @cache
 def ec2_types() -> tuple[InstanceType, ...]:
     """Return every type of the catalogue, sorted by name."""
-    text = files.files("unmoor.cloud").joinpath("data/ec2-types.json").read_bytes()
-    catalogue = msgspec.json.decode(text, type=_Catalogue)
-    made = (_instance_type(row, catalogue) for row in catalogue.types)
+    catalogue = _catalogue()
+    made = (
+        _instance_type(name, family, row, catalogue)
+        for name, family in catalogue.families.items()
+        for row in family.types
+    )
     return tuple(sorted(made, key=lambda one: one.name))
 
 
-def _instance_type(row: _Row, catalogue: _Catalogue) -> InstanceType:
-    return InstanceType(
-        name=row.name,
-        arch=row.arch,
-        capacity=_capacity(row),
-        allocatable=_allocatable(row),
-        offerings=_offerings(row, catalogue),
-        labels=_labels(row, catalogue.region),
+def _catalogue() -> _Catalogue:
+    text = files.files("unmoor.cloud").joinpath("data/ec2-types.json").read_bytes()
+    return msgspec.json.decode(text, type=_Catalogue)
+
+
+def _instance_type(name: str, family: _Family, row: _Row, catalogue: _Catalogue) -> InstanceType:
+    sheet = DataSheet(
+        arch=family.arch,
+        vcpus=row.vcpus,
+        memory_mib=row.memory_mib,
+        network=AddressablePods(row.max_pods),
+        devices={DEVICE_RESOURCES[family.device]: row.devices} if row.devices else {},
     )
-
-
-def _capacity(row: _Row) -> dict[str, int]:
-    return {
-        CPU: row.vcpus * 1000,
-        MEMORY: row.memory_mib * MIB,
-        PODS: row.max_pods,
-        EPHEMERAL_STORAGE: DISK_BYTES,
-    }
-
-
-def _allocatable(row: _Row) -> dict[str, int]:
-    reserved_mib = MEMORY_RESERVED_MIB + MEMORY_RESERVED_PER_POD_MIB * row.max_pods
-    reserved_mib += MEMORY_EVICTION_MIB
-    return {
-        CPU: row.vcpus * 1000 - _cpu_reserved_milli(row.vcpus),
-        MEMORY: max(row.memory_mib - reserved_mib, 0) * MIB,
-        PODS: row.max_pods,
-        EPHEMERAL_STORAGE: DISK_BYTES - DISK_BYTES // 10 - GIB,
-    }
-
-
-def _cpu_reserved_milli(cores: int) -> int:
-    """Rounded up, so that what is promised to pods is really there."""
-    beyond = max(cores - len(CPU_RESERVED_MICRO), 0)
-    micro = sum(CPU_RESERVED_MICRO[:cores]) + beyond * CPU_RESERVED_BEYOND_MICRO
-    return -(-micro // 1000)
+    amounts = ec2_capacity.amounts(sheet)
+    return InstanceType(
+        name=f"{name}.{row.size}",
+        arch=family.arch,
+        capacity=amounts.capacity,
+        allocatable=amounts.allocatable,
+        offerings=_offerings(row, catalogue),
+        labels=_labels(name, row, family.arch, catalogue.region) | _device_labels(family, row),
+    )
 
 
 def _offerings(row: _Row, catalogue: _Catalogue) -> tuple[Offering, ...]:
     sold = []
     for zone in catalogue.zones:
         price = row.on_demand_usd_per_h
+        spot = round(price * catalogue.spot_share[zone], 5)
         sold.append(Offering(zone=zone, capacity_type=names.ON_DEMAND, price_usd_per_h=price))
-        if row.has_spot:
-            share = catalogue.spot_share.get(zone)
-            spot = None if share is None else round(price * share, 5)
-            sold.append(Offering(zone=zone, capacity_type=names.SPOT, price_usd_per_h=spot))
+        sold.append(Offering(zone=zone, capacity_type=names.SPOT, price_usd_per_h=spot))
     return tuple(sold)
 
 
-def _labels(row: _Row, region: str) -> dict[str, str]:
-    family, _, size = row.name.partition(".")
-    category = family.rstrip("abcdefghijklmnopqrstuvwxyz-").rstrip("0123456789")
-    generation = "".join(char for char in family if char.isdigit())
+def _labels(family: str, row: _Row, arch: str, region: str) -> dict[str, str]:
+    category = family.partition("-")[0].rstrip("abcdefghijklmnopqrstuvwxyz").rstrip("0123456789")
     return {
-        names.ARCH: row.arch,
-        names.INSTANCE_TYPE: row.name,
+        names.ARCH: arch,
+        names.INSTANCE_TYPE: f"{family}.{row.size}",
         names.OS: "linux",
         names.REGION: region,
         names.INSTANCE_CATEGORY: category,
         names.INSTANCE_CPU: str(row.vcpus),
         names.INSTANCE_FAMILY: family,
-        names.INSTANCE_GENERATION: generation,
+        names.INSTANCE_GENERATION: "".join(char for char in family if char.isdigit()),
         names.INSTANCE_MEMORY: str(row.memory_mib),
-        names.INSTANCE_SIZE: size,
+        names.INSTANCE_SIZE: row.size,
+    }
+
+
+def _device_labels(family: _Family, row: _Row) -> dict[str, str]:
+    if not row.devices:
+        return {}
+    prefix = f"{names.INSTANCE_LABEL_PREFIX}{family.device}"
+    return {
+        f"{prefix}-name": family.device_name,
+        f"{prefix}-manufacturer": DEVICE_MAKERS[family.device],
+        f"{prefix}-count": str(row.devices),
     }

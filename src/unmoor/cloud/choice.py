@@ -21,6 +21,9 @@ from unmoor.model.requirement import Requirement, Requirements
 STOCK_OUT_WORDS = 3
 """A stock-out is written ``type zone capacity-type``."""
 
+OF_THE_OFFERING = (names.ZONE, names.CAPACITY_TYPE)
+"""Labels of a machine that its type leaves open."""
+
 
 class StockOut(msgspec.Struct, frozen=True):
     """What is not to be had now. Each part may hold ``*``, as in ``m5.* us-east-1a spot``."""
@@ -117,18 +120,17 @@ def labels_of(
 
 
 def _suitable(types: Iterable[InstanceType], request: LaunchRequest) -> Iterator[Choice]:
+    """What the offering decides is asked of each offering, all else once of each type."""
     wanted = _requirements(request)
+    of_the_type = Requirements.all_of(one for one in wanted if one.key not in OF_THE_OFFERING)
+    zone, capacity_type = (wanted.get(key) for key in OF_THE_OFFERING)
     for one in types:
         if not resources.fits(request.requests, one.allocatable):
             continue
+        if not of_the_type.allows({**request.labels, **one.labels}):
+            continue
         for offering in one.offerings:
-            labels = labels_of(
-                one,
-                zone=offering.zone,
-                capacity_type=offering.capacity_type,
-                extra=request.labels,
-            )
-            if wanted.allows(labels):
+            if zone.allows(offering.zone) and capacity_type.allows(offering.capacity_type):
                 yield Choice(one, offering)
 
 

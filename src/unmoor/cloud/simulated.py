@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
@@ -58,9 +59,10 @@ class SimulatedCloud:
         self._api = api
         self._given = types
 
-    @property
-    def _types(self) -> tuple[InstanceType, ...]:
-        return self._given or ec2_types()
+    @cached_property
+    def _types(self) -> dict[str, InstanceType]:
+        """By name."""
+        return {one.name: one for one in self._given or ec2_types()}
 
     async def create(self, request: LaunchRequest) -> CloudInstance:
         """Create the Instance of this token, or return the one that is there."""
@@ -99,7 +101,7 @@ class SimulatedCloud:
 
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """Everything on sale. Like a real cloud, it does not tell what is out of stock."""
-        return self._types
+        return tuple(self._types.values())
 
     async def _launched_before(self, name: str) -> Instance | None:
         """As long as this cannot be told, nobody knows what came of the token."""
@@ -114,7 +116,7 @@ class SimulatedCloud:
         settings = await _translated(self._settings)
         stock_outs = choice.parse_stock_outs(settings.get(UNAVAILABLE, ""))
         try:
-            chosen = choice.choose(self._types, request, stock_outs)
+            chosen = choice.choose(self._types.values(), request, stock_outs)
         except RequirementError as error:
             raise CloudError("invalid", str(error)) from error
         match chosen:
@@ -184,7 +186,7 @@ class SimulatedCloud:
 
     def _translate(self, instance: Instance) -> CloudInstance:
         spec = instance.spec
-        shape = next((one for one in self._types if one.name == spec.instance_type), None)
+        shape = self._types.get(spec.instance_type)
         labels = dict(spec.labels)
         if shape is not None:
             labels = choice.labels_of(

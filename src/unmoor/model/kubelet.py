@@ -76,7 +76,7 @@ def _check_thresholds(findings: Findings, path: str, thresholds: dict[str, str])
     for signal, value in thresholds.items():
         _check_signal(findings, path, signal, value)
         if value.endswith("%"):
-            if not _is_percentage(value):
+            if not is_percentage(value):
                 findings.add(f"{path}.{signal}", value, "it is no percentage", "use 0% to 100%")
         elif not quantity.is_quantity(value):
             remedy = "write a percentage or a quantity, as in 5% or 100Mi"
@@ -91,7 +91,7 @@ def _check_signal(findings: Findings, path: str, signal: str, value: str) -> Non
         findings.add(f"{path}.{signal}", value, "the kubelet knows no such signal", remedy)
 
 
-def _is_percentage(value: str) -> bool:
+def is_percentage(value: str) -> bool:
     """True for a decimal number from 0 to 100, followed by "%"."""
     try:
         nano = quantity.parse(value.removesuffix("%"))

@@ -114,6 +114,8 @@ _AWS_INSTANCE_LABELS = (
     "accelerator-manufacturer",
     "accelerator-count",
 )
+INSTANCE_LABEL_PREFIX = f"{AWS_GROUP}/instance-"
+"""Labels that tell what a machine's type is like. A type that lacks one has no such thing."""
 INSTANCE_CATEGORY = "karpenter.k8s.aws/instance-category"
 INSTANCE_FAMILY = "karpenter.k8s.aws/instance-family"
 INSTANCE_GENERATION = "karpenter.k8s.aws/instance-generation"
@@ -123,7 +125,7 @@ INSTANCE_MEMORY = "karpenter.k8s.aws/instance-memory"
 
 WELL_KNOWN_LABELS: frozenset[str] = frozenset(
     (PROVISIONER_NAME, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD)
-) | frozenset(f"{AWS_GROUP}/instance-{name}" for name in _AWS_INSTANCE_LABELS)
+) | frozenset(INSTANCE_LABEL_PREFIX + name for name in _AWS_INSTANCE_LABELS)
 """Keys that requirements may use although their domains are restricted (spec 1.6)."""
 
 LABEL_ALIASES: Mapping[str, str] = {

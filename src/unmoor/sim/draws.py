@@ -26,6 +26,19 @@ CLUSTER = "swarm"
 ELSEWHERE = "elsewhere"
 """Another cluster that has machines in the same cloud."""
 APPS = "apps"
+DRAWN = frozenset(
+    f"{family}.{size}"
+    for families, sizes in (
+        ("c6i m5", "large xlarge 2xlarge 4xlarge 8xlarge"),
+        ("c7g m6i r6i r7g", "large xlarge 2xlarge 4xlarge"),
+        ("m7g", "medium large xlarge 2xlarge 4xlarge"),
+        ("t3", "small medium large xlarge 2xlarge"),
+        ("t4g", "small medium large xlarge"),
+    )
+    for family in families.split()
+    for size in sizes.split()
+)
+"""The ordinary machines. Named, so that a seed's story stays when a cloud sells more types."""
 FAULTS_LEAST = 3
 FAULTS_MOST = 9
 
@@ -128,9 +141,10 @@ def _terms_of(body: JSON) -> str:
 
 
 def draw(seed: int, shapes: Sequence[str]) -> Draw:
-    """Draw a world; ``shapes`` are the instance types to choose from."""
+    """Draw a world; ``shapes`` are the instance types on sale, of which DRAWN are used, if any."""
     dice = Random(f"swarm/{seed}")
-    types = tuple(sorted(dice.sample(sorted(shapes), min(2, len(shapes)))))
+    choices = sorted(DRAWN.intersection(shapes)) or sorted(shapes)
+    types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
     provisioners = _provisioners(dice)
     machines = tuple(
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
