@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+from tests.model import provisioner_cases as t370
 from unmoor.model import names, validation
 from unmoor.model.base import JSON
 from unmoor.model.node_template import BLOCK_DEVICES_MOST
@@ -162,6 +163,20 @@ WRONG_PROVISIONERS: list[Case] = [
     ("images above all", _kubelet(imageGCHighThresholdPercent=101)),
     ("pods below zero", _kubelet(maxPods=-1)),
     ("grace below zero", _kubelet(evictionMaxPodGracePeriod=-1)),
+]
+
+T370_RIGHT: list[Case] = [
+    *((f"T370: {name}", parts) for name, parts in t370.ACCEPTED.items()),
+    *((f"T370: {name}", _kubelet(**parts)) for name, parts in t370.KUBELET_ACCEPTED.items()),
+]
+"""Those that our own code is asked field by field."""
+T370_WRONG: list[Case] = [
+    *(
+        (f"T370: {name}", parts)
+        for name, (parts, _) in t370.REFUSED.items()
+        if name not in t370.CODE_ONLY
+    ),
+    *((f"T370: {name}", _kubelet(**parts)) for name, (parts, _) in t370.KUBELET_REFUSED.items()),
 ]
 
 LAUNCHED: JSON = {"launchTemplate": "mine", "securityGroupSelector": None}

@@ -40,8 +40,8 @@ RULED = [
     Ruled(
         PROVISIONERS,
         rules.PROVISIONER,
-        rules.RIGHT_PROVISIONERS,
-        rules.WRONG_PROVISIONERS,
+        [*rules.RIGHT_PROVISIONERS, *rules.T370_RIGHT],
+        [*rules.WRONG_PROVISIONERS, *rules.T370_WRONG],
         provisioner.validate,
         crds.provisioner(),
     ),
