@@ -181,6 +181,19 @@ async def sold_out_everywhere_is_insufficient_capacity(ground: Ground) -> None:
 
 
 @case
+async def what_is_sold_out_is_named(ground: Ground) -> None:
+    here = (names.ZONE, "In", ground.zones[:1])
+    await ground.sell_out("*", ground.zones[0], names.SPOT)
+    error = await refused(
+        ground.cloud.create(request(ground, here, (names.CAPACITY_TYPE, "In", (names.SPOT,))))
+    )
+
+    assert len(error.sold_out) > 0
+    assert {one.zone for one in error.sold_out} == {ground.zones[0]}
+    assert {one.capacity_type for one in error.sold_out} == {names.SPOT}
+
+
+@case
 async def sold_out_in_one_zone_means_another_zone(ground: Ground) -> None:
     await ground.sell_out("*", ground.zones[0], "*")
     anywhere = (names.ZONE, "In", ground.zones[:2])

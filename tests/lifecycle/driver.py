@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from tests import builders
+from tests.lifecycle.merging import merge
 from unmoor.lifecycle.effects import (
     AnyEffect,
     Create,
@@ -21,6 +22,7 @@ from unmoor.lifecycle.effects import (
     Evict,
     Fact,
     Launch,
+    Nominate,
     Observe,
     Patch,
     Publish,
@@ -28,7 +30,7 @@ from unmoor.lifecycle.effects import (
 )
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Object, Ref
-from unmoor.model.instance import CloudInstance, InstanceState
+from unmoor.model.instance import CloudInstance, InstanceState, InstanceType
 from unmoor.model.kinds import KIND_OF, KINDS, PODS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
@@ -76,6 +78,8 @@ class World:
         self.forgets: Fails = lambda _: False
         """These are carried out, and the answer is lost."""
         self.memories: dict[tuple[str, str], Any] = {}
+        self.types: tuple[InstanceType, ...] = ()
+        """What the cloud sells."""
         self.stuck_pods: set[str] = set()
         self.unseen: list[Object] = []
         """What no watch has brought: only who asks the server finds it."""
@@ -218,8 +222,13 @@ class World:
                 return self._terminate(effect)
             case Observe():
                 return self._observe(effect)
-            case Publish():
-                return None
+            case Nominate() | Publish():
+                self._note(effect)
+        return None
+
+    def _note(self, effect: Nominate | Publish) -> None:
+        for place, pods in effect.places.items() if isinstance(effect, Nominate) else ():
+            self._answer(Asked.NOMINATION, place, pods, None)
 
     def _held(self, ref: Ref) -> Any | None:
         assert ref.uid, f"{ref} without a uid"
@@ -323,6 +332,8 @@ class World:
         if made is None and self.launch_problems:
             problem = self.launch_problems.pop(0)
             self._answer(Asked.LAUNCH, token, None, problem)
+            for offering in problem.sold_out:
+                self._answer(Asked.STOCK_OUT, str(offering), None, problem)
             return problem
         if made is None:
             made = builders.instance(
@@ -361,6 +372,8 @@ class World:
                 result = self.cloud.get(effect.subject)
             case Asked.INSTANCES:
                 result = tuple(one for one in self.cloud.values() if one.cluster == effect.subject)
+            case Asked.INSTANCE_TYPES:
+                result = self.types
             case Asked.PODS | Asked.NODES if self.roll_call_problem is not None:
                 self._answer(effect.asked, effect.subject, None, self.roll_call_problem)
                 return self.roll_call_problem
@@ -384,16 +397,3 @@ class World:
 
     def _answer(self, asked: Asked, subject: str, result: Any, problem: Problem | None) -> None:
         self.view._answers[asked, subject] = Answer(self.moment, result, problem)
-
-
-def merge(target: Any, patch: Any) -> Any:
-    """RFC 7396: null removes, objects merge, everything else replaces."""
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = merge(merged.get(key), value)
-    return merged

@@ -26,6 +26,7 @@ from unmoor.lifecycle.effects import (
     Delete,
     Evict,
     Launch,
+    Nominate,
     Observe,
     Patch,
     Publish,
@@ -229,6 +230,8 @@ def _identity_of(effect: AnyEffect) -> tuple[str, str, str]:
             return what, effect.subject, str(effect.asked)
         case Publish():
             return what, str(effect.regarding), effect.reason
+        case Nominate():
+            return what, "", ""
 
 
 def said_by(verdict: Verdict) -> Line:
@@ -273,7 +276,7 @@ def line_of(outcome: Outcome, view: View | None = None) -> Line | None:
                     **(_about(effect, effect.machine) if effect.machine else _why(effect)),
                 },
             )
-        case Observe() | Publish():
+        case Observe() | Publish() | Nominate():
             return None
 
 

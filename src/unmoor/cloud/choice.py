@@ -15,7 +15,7 @@ from math import inf
 import msgspec
 
 from unmoor.model import names, resources
-from unmoor.model.instance import InstanceType, LaunchRequest, Offering
+from unmoor.model.instance import InstanceType, LaunchRequest, Offering, OfferingName
 from unmoor.model.requirement import Requirement, Requirements
 
 STOCK_OUT_WORDS = 3
@@ -77,12 +77,17 @@ class SoldOut(msgspec.Struct, frozen=True):
     suitable: tuple[Choice, ...]
 
     @property
-    def message(self) -> str:
-        """The offerings, as a person would list them."""
-        parts = sorted(
-            f"{one.type.name} {one.offering.zone} {one.offering.capacity_type}"
+    def offerings(self) -> tuple[OfferingName, ...]:
+        """Which they are."""
+        return tuple(
+            OfferingName(one.type.name, one.offering.zone, one.offering.capacity_type)
             for one in self.suitable
         )
+
+    @property
+    def message(self) -> str:
+        """The offerings, as a person would list them."""
+        parts = sorted(map(str, self.offerings))
         return f"no capacity for {', '.join(parts[:3])}" + (
             f" and {len(parts) - 3} more" if len(parts) > 3 else ""  # noqa: PLR2004
         )

@@ -123,7 +123,7 @@ class SimulatedCloud:
             case choice.NoneSuits():
                 raise CloudError("invalid", chosen.message)
             case choice.SoldOut():
-                raise CloudError("insufficient-capacity", chosen.message)
+                raise CloudError("insufficient-capacity", chosen.message, sold_out=chosen.offerings)
             case choice.Choice():
                 return chosen
 

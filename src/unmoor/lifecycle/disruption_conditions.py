@@ -43,7 +43,7 @@ def emptiness(view: View, machine: Machine, provisioner: Provisioner, moment: Mo
     if provisioner.ttl_after_empty_s is None or not machine.is_initialized or len(nodes) != 1:
         return Part(MACHINE_EMPTY)
     node = nodes[0]
-    if nomination.nominated_for(view, node) is not None:
+    if nomination.nominated_for(view, node, moment) is not None:
         return Part(MACHINE_EMPTY, wake_at=moment.after(view.settings.cadence.nominated_poll_s))
     if view.unreadable_pods_on(node.name):
         # Nothing tells us when such a pod is mended or gone.

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from unmoor.model import names
-from unmoor.model.base import Condition, Object, OwnerReference, Ref
+from unmoor.model.base import Condition, Key, Object, OwnerReference, Ref
 from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import KINDS, ref_of
 from unmoor.model.node import Node
@@ -115,7 +115,18 @@ class Publish(Effect, frozen=True, kw_only=True):
     is_warning: bool = False
 
 
-AnyEffect: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | Observe | Publish
+class Nominate(Effect, frozen=True, kw_only=True):
+    """Keep in the view which pods are to go where, so that nobody takes the place away meanwhile.
+
+    ``places``: str of the Ref of a node or machine to pod keys. It is of the droppable kind.
+    """
+
+    places: dict[str, tuple[Key, ...]]
+
+
+AnyEffect: TypeAlias = (
+    Patch | Create | Delete | Evict | Launch | Terminate | Observe | Publish | Nominate
+)
 
 
 def cordon(

@@ -46,6 +46,18 @@ class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
     allocatable: dict[str, int] = {}
 
 
+class OfferingName(msgspec.Struct, frozen=True):
+    """Which offering is meant: a type in one zone at one capacity type."""
+
+    instance_type: str
+    zone: str
+    capacity_type: str
+
+    def __str__(self) -> str:
+        """``m5.large us-east-1a spot``."""
+        return f"{self.instance_type} {self.zone} {self.capacity_type}"
+
+
 class Offering(msgspec.Struct, frozen=True, kw_only=True):
     """A type in one zone at one capacity type. ``price_usd_per_h`` None: unknown, never free."""
 

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from unmoor.model.instance import OfferingName
 from unmoor.model.moment import Moment
 
 T = TypeVar("T")
@@ -40,6 +41,14 @@ class Asked(StrEnum):
     """Which pods are on a node? (its name) -> the monotonic time of asking; they are in the view"""
     NODES = "nodes"
     """Which nodes are there? ("all") -> the monotonic time of asking; they are in the view"""
+    INSTANCE_TYPES = "instance-types"
+    """What is on sale? (the cloud's scheme) -> tuple of InstanceType"""
+    STOCK_OUT = "stock-out"
+    """Was an offering refused for want of capacity? (str of its OfferingName) -> a problem of kind
+    INSUFFICIENT_CAPACITY; no answer when it never was"""
+    NOMINATION = "nomination"
+    """Which pods are to go there? (str of the Ref of a node or machine) -> tuple of pod keys; not a
+    question, but what we have answered ourselves"""
     OBJECT = "object"
     """What does the server itself say? (str of the Ref) -> the object is in the view"""
 
@@ -67,12 +76,16 @@ class ProblemKind(StrEnum):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What went wrong, in the other side's words. ``retry_after_s``: what it asked us to wait."""
+    """What went wrong, in the other side's words. ``retry_after_s``: what it asked us to wait.
+
+    ``sold_out``: of which offerings a cloud has none left, if it said so.
+    """
 
     kind: ProblemKind
     message: str = ""
     code: int = 0
     retry_after_s: float | None = None
+    sold_out: tuple[OfferingName, ...] = ()
 
 
 class Answer(msgspec.Struct, Generic[T], frozen=True):

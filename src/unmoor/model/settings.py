@@ -336,7 +336,6 @@ SETTINGS: tuple[Setting, ...] = (
 
 NOT_YET = frozenset(
     {
-        "batchMaxDuration",
         "batchIdleDuration",
         "featureGates.driftEnabled",
         "aws.assumeRoleARN",
@@ -360,15 +359,11 @@ NOT_YET = frozenset(
         "cadence.replacementPollMost",
         "cadence.replacementLimit",
         "cadence.notFoundGrace",
-        "cadence.nominationLeast",
         "cadence.batchStartWait",
-        "cadence.pendingPodRetry",
         "cadence.driftPoll",
         "cadence.launchMemory",
         "cadence.nodeTemplateRefresh",
         "cadence.discoveryMemory",
-        "cadence.instanceTypesMemory",
-        "cadence.stockOutMemory",
         "cadence.pricingRefresh",
         "cadence.interruptionWait",
         "cadence.interruptionVisibility",

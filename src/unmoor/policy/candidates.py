@@ -125,7 +125,7 @@ def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -
     if errors:
         message = f"its provisioner is not valid: {errors[0]}"
         return _blocked(node, machine, method, Reason.PROVISIONER_INVALID, message)
-    coming = nomination.nominated_for(view, node)
+    coming = nomination.nominated_for(view, node, moment)
     if coming is not None:
         message = f"it is nominated for the pending pod {coming.namespace}/{coming.name}"
         return _blocked(node, machine, method, Reason.NOMINATED, message)

@@ -24,6 +24,7 @@ from unmoor.lifecycle.effects import (
     Delete,
     Evict,
     Launch,
+    Nominate,
     Observe,
     Patch,
     Publish,
@@ -96,13 +97,18 @@ def problem_of(error: PortError, ref: Ref | None = None) -> Problem:
             return Problem(kind, error.message, error.code, error.retry_after_s)
         case CloudError():
             kind = _KIND_OF_CLOUD.get(error.kind, ProblemKind.FAILED)
-            return Problem(kind, error.message, 0, error.retry_after_s)
+            return Problem(kind, error.message, 0, error.retry_after_s, error.sold_out)
         case _:
             return Problem(ProblemKind.UNKNOWN, str(error) or type(error).__name__)
 
 
+_QUESTIONS: dict[Asked, Callable[[Cloud, str], Awaitable[Any]]] = {
+    Asked.INSTANCE: lambda cloud, provider_id: cloud.get(provider_id),
+    Asked.INSTANCES: lambda cloud, cluster: cloud.list(cluster),
+    Asked.INSTANCE_TYPES: lambda cloud, _: cloud.instance_types(),
+}
 _BUG = Problem(ProblemKind.UNKNOWN, "a bug of ours")
-_Asking: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | Observe
+_Asking: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | Observe | Nominate
 """What has an answer that must be waited for: everything but Publish."""
 
 
@@ -185,6 +191,10 @@ class Interpreter:
                 return await self._terminate(effect)
             case Observe():
                 return await self._observe(effect)
+            case Nominate():
+                for place, pods in effect.places.items():
+                    self._answer(Asked.NOMINATION, place, pods, None)
+                return None
 
     # The API server.
 
@@ -309,7 +319,10 @@ class Interpreter:
 
     async def _launch(self, effect: Launch) -> Problem | None:
         token = effect.request.token
-        return await self._ask(Asked.LAUNCH, token, lambda cloud: cloud.create(effect.request))
+        problem = await self._ask(Asked.LAUNCH, token, lambda cloud: cloud.create(effect.request))
+        for offering in problem.sold_out if problem is not None else ():
+            self._answer(Asked.STOCK_OUT, str(offering), None, problem)
+        return problem
 
     async def _terminate(self, effect: Terminate) -> Problem | None:
         async def terminate(cloud: Cloud) -> bool:
@@ -320,13 +333,10 @@ class Interpreter:
 
     async def _observe(self, effect: Observe) -> Problem | None:
         match effect.asked:
-            case Asked.INSTANCE:
+            case Asked.INSTANCE | Asked.INSTANCES | Asked.INSTANCE_TYPES:
+                question = _QUESTIONS[effect.asked]
                 return await self._ask(
-                    effect.asked, effect.subject, lambda cloud: cloud.get(effect.subject)
-                )
-            case Asked.INSTANCES:
-                return await self._ask(
-                    effect.asked, effect.subject, lambda cloud: cloud.list(effect.subject)
+                    effect.asked, effect.subject, lambda cloud: question(cloud, effect.subject)
                 )
             case Asked.OBJECT if effect.ref is not None:
                 problem = await self._read(effect.ref)

@@ -18,7 +18,7 @@ import msgspec
 
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import JSON, Ref
-from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
+from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest, OfferingName
 from unmoor.model.kinds import KINDS, Resource
 from unmoor.model.moment import Moment
 
@@ -72,7 +72,10 @@ class Unreachable(PortError):
 
 
 class CloudError(PortError):
-    """The cloud refused; nothing was done. ``kind`` says how, ``message`` in its own words."""
+    """The cloud refused; nothing was done. ``kind`` says how, ``message`` in its own words.
+
+    ``sold_out``: with "insufficient-capacity", of which offerings there is none, as far as known.
+    """
 
     def __init__(
         self,
@@ -80,12 +83,14 @@ class CloudError(PortError):
         message: str,
         *,
         retry_after_s: float | None = None,
+        sold_out: tuple[OfferingName, ...] = (),
     ) -> None:
         """Keep what the cloud said."""
         super().__init__(f"{kind}: {message}")
         self.kind = kind
         self.message = message
         self.retry_after_s = retry_after_s
+        self.sold_out = sold_out
 
 
 class Query(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from unmoor.lifecycle.effects import (
     Delete,
     Evict,
     Launch,
+    Nominate,
     Observe,
     Patch,
     Publish,
@@ -27,6 +28,7 @@ from unmoor.lifecycle.effects import (
 from unmoor.lifecycle.step import Step
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Problem
+from unmoor.model.wording import counted
 from unmoor.runtime.reconciler import Key
 
 KEYS_KEPT = 5_000
@@ -157,6 +159,9 @@ def describe(effect: AnyEffect) -> str:
             return f"terminate {effect.provider_id}"
         case Observe():
             return f"observe {effect.asked} {effect.subject}"
+        case Nominate():
+            pods = sum(len(one) for one in effect.places.values())
+            return f"nominate {counted(len(effect.places), 'place')} for {counted(pods, 'pod')}"
         case Publish():
             return f"publish {effect.reason} on {effect.regarding}: {effect.message}"
 
