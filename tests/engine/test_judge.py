@@ -1,6 +1,6 @@
 import pytest
 
-from unmoor.engine import judge
+from unmoor.engine import judge, requests
 from unmoor.engine.refusal import Constraint
 from unmoor.model.base import ObjectMeta
 from unmoor.model.node import Node, NodeSpec, NodeStatus
@@ -57,7 +57,9 @@ def wants(*terms: tuple[tuple[str, str, tuple[str, ...]], ...]) -> PodSpec:
 
 
 def refused(spec: PodSpec, on: Node, *there: Pod) -> list[tuple[Constraint, str]]:
-    found = judge.refusals(pod(spec), on, judge.free_on(on, there))
+    asked = requests.requests_of(pod(spec))
+    found = judge.placement_refusals(pod(spec), on)
+    found += judge.room_refusals(asked, requests.free_on(on, there))
     return [(one.constraint, one.subject) for one in found]
 
 
@@ -136,9 +138,11 @@ def test_refusals(spec: PodSpec, on: Node, expected: list[tuple[Constraint, str]
 
 def test_a_refusal_says_by_how_much() -> None:
     there = pod(PodSpec(containers=(container("3"),)))
-    free = judge.free_on(node(), [there])
+    free = requests.free_on(node(), [there])
 
-    (refusal,) = judge.refusals(pod(PodSpec(containers=(container("1500m"),))), node(), free)
+    asked = requests.requests_of(pod(PodSpec(containers=(container("1500m"),))))
+
+    (refusal,) = judge.room_refusals(asked, free)
 
     assert refusal.short == 500
     assert str(refusal) == "resources: cpu: 500m short"
@@ -179,13 +183,13 @@ def test_a_refusal_says_by_how_much() -> None:
     ],
 )
 def test_requests(spec: PodSpec, cpu_milli: int) -> None:
-    assert judge.requests_of(pod(spec)) == {"cpu": cpu_milli, "pods": 1}
+    assert requests.requests_of(pod(spec)) == {"cpu": cpu_milli, "pods": 1}
 
 
 def test_finished_pods_hold_nothing() -> None:
     done = pod(PodSpec(containers=(container("3"),)), phase="Succeeded")
 
-    assert judge.free_on(node(), [done])["cpu"] == 4000
+    assert requests.free_on(node(), [done])["cpu"] == 4000
 
 
 def test_a_daemon_asks_only_for_what_room_cannot_change() -> None:

@@ -1,40 +1,73 @@
 """May this pod run on that node, now? And if not: what refuses it, and by how much.
 
 Plain Python, one question per function, in the order in which a person would look: is the node
-open, does the pod put up with its taints, does it want such a node, is there room. Every reason is
-given, not only the first, because "no" has to be explained. Whoever places pods in bulk must agree
-with this file.
+open, does the pod put up with its taints, does it want such a node, can its volumes be reached
+there, are its ports free, is there room. Every reason is given, not only the first, because "no"
+has to be explained. Whoever places pods in bulk must agree with this file.
 
-Must not: choose between nodes, know preferences, or look at other pods than those on the node.
+Other pods elsewhere (spreading, affinity) are judged in ``company``.
+
+Must not: choose between nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 
+from unmoor.engine import ports
+from unmoor.engine.ports import HostPort
 from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.scene import Place
+from unmoor.engine.volumes import Need
+from unmoor.engine.wish import Wish
 from unmoor.model import names, resources, taint
 from unmoor.model.node import Node
+from unmoor.model.node_selector import NodeSelectorTerm
 from unmoor.model.pod import Pod
 from unmoor.model.resources import Resources
-from unmoor.model.scheduling import Container
 from unmoor.model.selector import SelectorError
-from unmoor.model.taint import Taint
+from unmoor.model.taint import Taint, Toleration
 
+EVERY_EFFECT = (*taint.KEEPS_OUT, taint.PREFER_NO_SCHEDULE)
+"""A taint that says "rather not" keeps a pod away until the pod gives up that preference."""
 _CORDON = Taint(key=names.UNSCHEDULABLE, effect=taint.NO_SCHEDULE)
-
-
-def refusals(pod: Pod, node: Node, free: Resources) -> tuple[Refusal, ...]:
-    """Return every reason against ``pod`` on ``node`` with ``free`` resources; () means it may run.
-
-    ``free`` is what :func:`free_on` says, less whatever the caller has already promised away.
-    """
-    return (*placement_refusals(pod, node), *room_refusals(requests_of(pod), free))
 
 
 def placement_refusals(pod: Pod, node: Node) -> tuple[Refusal, ...]:
     """Return the reasons that no amount of room would change (a DaemonSet asks only for these)."""
-    return (*_closed(pod, node), *_taints(pod, node), *_selector(pod, node), *_affinity(pod, node))
+    affinity = pod.spec.affinity
+    required = affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    there = Place(
+        name=node.name,
+        labels=node.metadata.labels,
+        taints=node.spec.taints,
+        is_cordoned=node.is_cordoned,
+    )
+    return (
+        *_closed(pod.spec.tolerations, there),
+        *_taints(pod.spec.tolerations, there, taint.KEEPS_OUT),
+        *_selector(pod.spec.node_selector, there),
+        *_affinity(None if required is None else required.node_selector_terms, there),
+    )
+
+
+def node_refusals(wish: Wish, place: Place) -> tuple[Refusal, ...]:
+    """Return what the node itself has against the pod, however empty it is."""
+    preference = None if wish.preference is None else (wish.preference,)
+    return (
+        *_closed(wish.tolerations, place),
+        *_taints(wish.tolerations, place, EVERY_EFFECT),
+        *_selector(wish.pod.spec.node_selector, place),
+        *_affinity(wish.terms, place),
+        *_affinity(preference, place),
+        *_reach(wish.needs, place),
+    )
+
+
+def is_wanted(wish: Wish, place: Place) -> bool:
+    """True when the pod asks for such a node, preferences aside: it counts for spreading."""
+    return not any((*_selector(wish.pod.spec.node_selector, place), *_affinity(wish.terms, place)))
 
 
 def room_refusals(requests: Resources, free: Resources) -> tuple[Refusal, ...]:
@@ -45,74 +78,105 @@ def room_refusals(requests: Resources, free: Resources) -> tuple[Refusal, ...]:
     )
 
 
-def free_on(node: Node, pods: Iterable[Pod]) -> dict[str, int]:
-    """Return what is left on ``node`` beside ``pods``; terminal pods hold nothing.
-
-    Terminating pods hold their share until they are gone.
-    """
-    used = resources.total(requests_of(pod) for pod in pods if not pod.is_terminal)
-    return resources.subtract(resources.parse_resources(node.status.allocatable), used)
-
-
-def requests_of(pod: Pod) -> dict[str, int]:
-    """Return what a pod asks of a node: max(init, sum of containers) + overhead, and one pod.
-
-    A sidecar (an init container that restarts always) runs beside everything that starts after it.
-    """
-    beside: dict[str, int] = {}
-    highest: dict[str, int] = {}
-    for container in pod.spec.init_containers:
-        needed = resources.add(beside, _requests(container))
-        highest = resources.largest(highest, needed)
-        if container.restart_policy == "Always":
-            beside = needed
-    running = resources.total((beside, *(_requests(one) for one in pod.spec.containers)))
-    overhead = resources.parse_resources(pod.spec.overhead)
-    return resources.add(resources.largest(highest, running), overhead, {resources.PODS: 1})
+def port_refusals(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> tuple[Refusal, ...]:
+    """Return the first port that is taken, if any."""
+    one = ports.first_collision(wanted, taken)
+    if one is None:
+        return ()
+    return (Refusal(Constraint.HOST_PORT, str(one), "another pod has it"),)
 
 
-def _requests(container: Container) -> dict[str, int]:
-    """A limit without a request is a request (the API server's default)."""
-    given = container.resources
-    return resources.parse_resources({**given.limits, **given.requests})
+def attach_refusals(
+    needs: Iterable[Need], attached: Mapping[str, AbstractSet[str]], room: Mapping[str, int]
+) -> tuple[Refusal, ...]:
+    """Return the drivers that cannot attach so many volumes; the same volume counts once."""
+    wanted: dict[str, set[str]] = {}
+    for need in needs:
+        if need.driver in room:
+            wanted.setdefault(need.driver, set()).add(need.handle)
+    found = []
+    for driver, handles in sorted(wanted.items()):
+        there = attached.get(driver, set())
+        # Kubernetes looks only when there is something new to attach.
+        over = len(there | handles) - room[driver]
+        if over > 0 and handles - there:
+            words = f"takes {room[driver]} volumes, {over} too many"
+            found.append(Refusal(Constraint.VOLUME_LIMIT, driver, words, over))
+    return tuple(found)
 
 
-def _closed(pod: Pod, node: Node) -> Iterable[Refusal]:
-    if node.is_cordoned and not taint.tolerates_all(pod.spec.tolerations, (_CORDON,)):
-        yield Refusal(Constraint.UNSCHEDULABLE, node.name, "the node is cordoned")
+def own_refusals(wish: Wish) -> tuple[Refusal, ...]:
+    """Return what keeps the pod from running anywhere at all."""
+    broken = tuple(
+        Refusal(Constraint.VOLUME, need.claim, need.problem) for need in wish.needs if need.problem
+    )
+    return (*wish.problems, *broken)
 
 
-def _taints(pod: Pod, node: Node) -> Iterable[Refusal]:
+def taint_refusals(
+    tolerations: tuple[Toleration, ...],
+    taints: Iterable[Taint],
+    effects: tuple[str, ...] = EVERY_EFFECT,
+) -> tuple[Refusal, ...]:
+    """Return a refusal for each taint that the pod does not put up with."""
+    return tuple(
+        Refusal(Constraint.TAINT, one.identity_text, f"no toleration for {one}")
+        for one in taints
+        if not taint.tolerates_all(tolerations, (one,), effects=effects)
+    )
+
+
+def _closed(tolerations: tuple[Toleration, ...], place: Place) -> Iterable[Refusal]:
+    if place.is_cordoned and not taint.tolerates_all(tolerations, (_CORDON,)):
+        yield Refusal(Constraint.UNSCHEDULABLE, place.name, "the node is cordoned")
+
+
+def _taints(
+    tolerations: tuple[Toleration, ...], place: Place, effects: tuple[str, ...]
+) -> tuple[Refusal, ...]:
     """The cordon's own taint says nothing new about a cordoned node."""
-    for one in node.spec.taints:
-        if node.is_cordoned and taint.is_same(one, _CORDON):
-            continue
-        if not taint.tolerates_all(pod.spec.tolerations, (one,)):
-            yield Refusal(Constraint.TAINT, one.identity_text, f"no toleration for {one}")
+    counted = [
+        one for one in place.taints if not (place.is_cordoned and taint.is_same(one, _CORDON))
+    ]
+    return taint_refusals(tolerations, counted, effects)
 
 
-def _selector(pod: Pod, node: Node) -> Iterable[Refusal]:
-    labels = node.metadata.labels
-    for key, wanted in sorted(pod.spec.node_selector.items()):
-        found = labels.get(key)
-        if found != wanted:
+def _selector(wanted: Mapping[str, str], place: Place) -> Iterable[Refusal]:
+    for key, value in sorted(wanted.items()):
+        found = place.labels.get(key)
+        if found != value:
             has = "no such label" if found is None else f"has {found}"
-            yield Refusal(Constraint.NODE_SELECTOR, key, f"wants {wanted}, {has}")
+            yield Refusal(Constraint.NODE_SELECTOR, key, f"wants {value}, {has}")
 
 
-def _affinity(pod: Pod, node: Node) -> Iterable[Refusal]:
+def _affinity(terms: tuple[NodeSelectorTerm, ...] | None, place: Place) -> Iterable[Refusal]:
     """A selector that cannot be evaluated matches no node."""
-    affinity = pod.spec.affinity
-    wanted = affinity.node_affinity.required if affinity and affinity.node_affinity else None
-    if wanted is None:
+    if terms is None:
         return
-    try:
-        if wanted.matches(node.metadata.labels, node.name):
-            return
-        missing = " or ".join(
-            ", ".join(str(one) for one in (*term.match_expressions, *term.match_fields))
-            for term in wanted.node_selector_terms
-        )
-    except SelectorError as error:
-        missing = str(error)
-    yield Refusal(Constraint.NODE_AFFINITY, node.name, f"wants {missing or 'no node at all'}")
+    missing = _unmatched(terms, place)
+    if missing is not None:
+        wanted = f"wants {missing or 'no node at all'}"
+        yield Refusal(Constraint.NODE_AFFINITY, place.name, wanted)
+
+
+def _reach(needs: Iterable[Need], place: Place) -> Iterable[Refusal]:
+    for need in needs:
+        for terms in need.where:
+            missing = _unmatched(terms, place)
+            if missing is not None:
+                yield Refusal(Constraint.VOLUME, need.claim, f"can be reached from {missing}")
+
+
+def _unmatched(terms: tuple[NodeSelectorTerm, ...], place: Place) -> str | None:
+    """What none of the terms found on the node, None when one matches."""
+    problem = ""
+    for term in terms:
+        try:
+            if term.matches(place.labels, place.name):
+                return None
+        except SelectorError as error:
+            problem = problem or str(error)
+    return problem or " or ".join(
+        ", ".join(str(one) for one in (*term.match_expressions, *term.match_fields))
+        for term in terms
+    )

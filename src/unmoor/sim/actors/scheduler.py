@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from unmoor.engine import judge
 from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.requests import requests_of
 from unmoor.lifecycle.effects import Publish
 from unmoor.model import resources
 from unmoor.model.base import JSON, condition_of
@@ -119,7 +120,7 @@ class Scheduler(Actor):
     def _share(self, pod: Pod) -> dict[str, int]:
         share = self._shares.get(pod.uid)
         if share is None:
-            share = self._shares[pod.uid] = judge.requests_of(pod)
+            share = self._shares[pod.uid] = requests_of(pod)
         return share
 
     def _place(

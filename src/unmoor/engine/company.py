@@ -1,0 +1,226 @@
+"""What other pods have to say: spreading, affinity, anti-affinity, counted over all sites.
+
+As kube-scheduler counts (API reference: v1.TopologySpreadConstraint, v1.PodAffinityTerm), with two
+additions for nodes that are not there yet. A pod on a machine that may still lie in several domains
+is possible in each and certain in none: what must be few counts both, what must be many only the
+certain ones. And a domain in which a node may yet be opened is there already, without pods; so a
+pod never goes where it would be one too many once that node has come.
+
+Must not: choose a domain, or a site.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from unmoor.engine import judge
+from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.selection import Term
+from unmoor.engine.sites import Opened, Standing
+from unmoor.engine.wish import Spread, Wish, required_apart
+from unmoor.model import taint
+from unmoor.model.pod import Pod
+from unmoor.model.snapshot import View
+
+Site: TypeAlias = Standing | Opened
+NEW_HOST = "a node to come"
+"""The hostname that a machine which is not opened yet will have."""
+Potential: TypeAlias = dict[str, frozenset[str]]
+"""Label key to the domains in which a machine for this pod may yet be opened."""
+
+
+class Count:
+    """Pods by domain."""
+
+    def __init__(self) -> None:
+        """Nobody is anywhere."""
+        self.certain: Counter[str] = Counter()
+        self.possible: Counter[str] = Counter()
+        self.domains: set[str] = set()
+
+    def add(self, domains: frozenset[str], pods: int) -> None:
+        """Count pods on a site that lies, or may lie, in these domains."""
+        if len(domains) == 1:
+            self.certain[next(iter(domains))] += pods
+        else:
+            for one in domains:
+                self.possible[one] += pods
+
+    def most(self, domain: str) -> int:
+        """So many there may be."""
+        return self.certain[domain] + self.possible[domain]
+
+    @property
+    def is_nobody(self) -> bool:
+        """There is no such pod, and there may be none."""
+        return not any(self.certain.values()) and not any(self.possible.values())
+
+
+class Company(msgspec.Struct, frozen=True):
+    """All that others have to say about one pod, counted once for all sites."""
+
+    wish: Wish
+    spreads: tuple[tuple[Spread, Count], ...]
+    near: tuple[tuple[tuple[Term, Count], ...], ...]
+    apart: tuple[tuple[str, Count], ...]
+    """Topology key to where pods are that this one keeps away from, or that keep it away."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The labels that matter, sorted."""
+        found = {spread.key for spread, _ in self.spreads}
+        found |= {term.key for group in self.near for term, _ in group}
+        return tuple(sorted(found | {key for key, _ in self.apart}))
+
+    def needs_domain(self, key: str) -> bool:
+        """True when a node without the label ``key`` will not do."""
+        return any(spread.key == key for spread, _ in self.spreads) or any(
+            term.key == key for group in self.near for term, _ in group
+        )
+
+    def pins(self, key: str) -> bool:
+        """True when a machine that takes the pod must lie in one known domain of ``key``."""
+        return any(spread.key == key for spread, _ in self.spreads) or any(
+            term.key == key and _may_begin(self.wish, group)
+            for group in self.near
+            for term, _ in group
+        )
+
+    def rank(self, key: str, domain: str) -> tuple[int, str]:
+        """The domain with the fewest pods first, as the first spread constraint counts them."""
+        counts = [count for spread, count in self.spreads if spread.key == key]
+        return (counts[0].most(domain) if counts else 0, domain)
+
+    def refusals(self, key: str, domain: str) -> tuple[Refusal, ...]:
+        """Return what speaks against putting the pod into this domain."""
+        found = [
+            _crowded(self.wish, one, count, domain) for one, count in self.spreads if one.key == key
+        ]
+        for group in self.near:
+            if not _may_begin(self.wish, group):
+                found += [
+                    _lonely(key, domain)
+                    for term, count in group
+                    if term.key == key and not count.certain[domain]
+                ]
+        found += [
+            _shunned(key, domain)
+            for other, count in self.apart
+            if other == key and count.most(domain)
+        ]
+        return tuple(one for one in found if one is not None)
+
+
+def company_of(wish: Wish, view: View, sites: Sequence[Site], potential: Potential) -> Company:
+    """Count what matters to this pod."""
+    return Company(
+        wish,
+        tuple((one, _spread_count(wish, one, sites, potential)) for one in wish.spreads),
+        tuple(
+            tuple((term, _near_count(group, term, sites)) for term in group) for group in wish.near
+        ),
+        (*_kept_from(wish, sites), *_kept_away_by(wish.pod, view, sites)),
+    )
+
+
+def site_refusals(company: Company, site: Standing) -> tuple[Refusal, ...]:
+    """Return what others have against the pod on a standing node."""
+    found: list[Refusal] = []
+    for key in company.keys:
+        domains = site.domains(key)
+        if domains:
+            found += company.refusals(key, next(iter(domains)))
+        elif company.needs_domain(key):
+            is_spread = any(one.key == key for one, _ in company.spreads)
+            constraint = Constraint.SPREAD if is_spread else Constraint.POD_AFFINITY
+            found.append(Refusal(constraint, key, "the node has no such label"))
+    return tuple(found)
+
+
+def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: Potential) -> Count:
+    """Pods that are on their way out do not count (as kube-scheduler has it)."""
+    count = Count()
+    keys = {spread.key, *(one.key for one in wish.spreads if one.is_hard)}
+    for site in sites:
+        if not all(site.domains(key) for key in keys) or not _counts_for(wish, spread, site):
+            continue
+        domains = site.domains(spread.key)
+        count.domains |= domains
+        there = [pod for pod in site.pods if not pod.is_deleting]
+        count.add(domains, sum(spread.selection.has(pod) for pod in there))
+    count.domains |= potential.get(spread.key, frozenset())
+    return count
+
+
+def _counts_for(wish: Wish, spread: Spread, site: Site) -> bool:
+    taints = site.place.taints if isinstance(site, Standing) else site.taints
+    if spread.honors_taints and not taint.tolerates_all(wish.tolerations, taints):
+        return False
+    if not spread.honors_affinity:
+        return True
+    if isinstance(site, Standing):
+        return judge.is_wanted(wish, site.place)
+    return any(site.requirements.has_intersection(way) for way in wish.ways)
+
+
+def _crowded(wish: Wish, spread: Spread, count: Count, domain: str) -> Refusal | None:
+    least = min((count.certain[one] for one in count.domains), default=0)
+    if len(count.domains) < spread.min_domains:
+        least = 0
+    mine = spread.selection.has(wish.pod)
+    over = count.most(domain) + mine - least - spread.max_skew
+    if over <= 0:
+        return None
+    words = (
+        f"{domain} has {count.most(domain)}, the emptiest {least}: "
+        f"one more is {over} above maxSkew {spread.max_skew}"
+    )
+    return Refusal(Constraint.SPREAD, spread.key, words, over)
+
+
+def _near_count(group: tuple[Term, ...], term: Term, sites: Iterable[Site]) -> Count:
+    """One and the same pod must match all terms of a group (as kube-scheduler has it)."""
+    count = Count()
+    for site in sites:
+        there = sum(all(one.selection.has(pod) for one in group) for pod in site.pods)
+        count.add(site.domains(term.key), there)
+    return count
+
+
+def _may_begin(wish: Wish, group: tuple[tuple[Term, Count], ...]) -> bool:
+    """Nobody is there whom the pod could join, and it is itself one whom it looks for."""
+    return all(count.is_nobody for _, count in group) and all(
+        term.selection.has(wish.pod) for term, _ in group
+    )
+
+
+def _kept_from(wish: Wish, sites: Sequence[Site]) -> Iterable[tuple[str, Count]]:
+    for term in wish.apart:
+        count = Count()
+        for site in sites:
+            count.add(site.domains(term.key), sum(term.selection.has(pod) for pod in site.pods))
+        yield term.key, count
+
+
+def _kept_away_by(pod: Pod, view: View, sites: Iterable[Site]) -> Iterable[tuple[str, Count]]:
+    """Required anti-affinity is symmetric; preferred is not (T357)."""
+    found: dict[str, Count] = {}
+    for site in sites:
+        for other in site.pods:
+            for term in required_apart(other, view):
+                if term.selection.has(pod):
+                    found.setdefault(term.key, Count()).add(site.domains(term.key), 1)
+    return sorted(found.items(), key=lambda item: item[0])
+
+
+def _lonely(key: str, domain: str) -> Refusal:
+    return Refusal(Constraint.POD_AFFINITY, key, f"no pod that it looks for is in {domain}")
+
+
+def _shunned(key: str, domain: str) -> Refusal:
+    words = f"a pod that it does not get on with is, or may be, in {domain}"
+    return Refusal(Constraint.POD_ANTI_AFFINITY, key, words)

@@ -1,0 +1,325 @@
+"""Where do these pods go? The reference: plain, and slow where it has to be.
+
+Largest pods first; each to the first standing node that takes it, else to the opened machine with
+the fewest pods, else to a new machine of the heaviest provisioner that can have it (spec 9.3, 9.4).
+A pod that finds no place gives up one preference and goes to the end of the queue. When a whole
+round has neither placed a pod nor given anything up, what is left is refused.
+
+The fast engine's greedy answer equals this one, and whatever it improves is judged by the same
+functions.
+
+Must not: be clever.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from math import inf
+from typing import TypeAlias
+
+import msgspec
+
+from unmoor.engine import company as companies
+from unmoor.engine import judge
+from unmoor.engine.company import Company, Potential, Site
+from unmoor.engine.plan import NewMachine, Plan
+from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.scene import Scene, Template
+from unmoor.engine.sites import Opened, Standing, offerings_of, types_left, values_of
+from unmoor.engine.wish import Wish, levels_of, wish_of
+from unmoor.model import names, resources, taint
+from unmoor.model.base import Key
+from unmoor.model.instance import InstanceType
+from unmoor.model.pod import Pod
+from unmoor.model.requirement import IN, Requirement, Requirements
+from unmoor.model.resources import CPU, MEMORY, Resources
+
+TYPES_MAX = 60
+"""So many instance types a new machine names, the cheapest ones (spec 9.9)."""
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """What a machine is narrowed down to when it takes a pod."""
+
+    requirements: Requirements
+    types: tuple[InstanceType, ...]
+
+
+Refusals: TypeAlias = tuple[Refusal, ...]
+
+
+def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:
+    """Place ``pods``. Never raises: a pod that means nothing is refused by field and value."""
+    return _Run(scene).solve(pods)
+
+
+def order_of(wish: Wish) -> tuple[int, int, datetime, str]:
+    """The largest first, then the oldest (spec 9.3)."""
+    created = wish.pod.metadata.creation_timestamp or _NEVER
+    requests = wish.requests
+    return (-requests.get(CPU, 0), -requests.get(MEMORY, 0), created, wish.pod.uid)
+
+
+def standing_refusals(wish: Wish, company: Company, site: Standing) -> Refusals:
+    """Return every reason against a pod on a standing node; () means it may run there."""
+    return (
+        *judge.node_refusals(wish, site.place),
+        *judge.attach_refusals(wish.needs, site.attached, site.place.volume_room),
+        *judge.port_refusals(wish.ports, site.ports),
+        *judge.room_refusals(wish.requests, site.free),
+        *companies.site_refusals(company, site),
+    )
+
+
+def fit(wish: Wish, company: Company, machine: Opened) -> Fit | Refusals:
+    """Return what the machine becomes when it takes the pod, or why it does not."""
+    against = (
+        *judge.taint_refusals(wish.tolerations, machine.taints),
+        *judge.port_refusals(wish.ports, machine.ports),
+    )
+    if against:
+        return against
+    refused: Refusals = ()
+    for way in wish.ways:
+        found = _fit(wish, company, machine, way)
+        if isinstance(found, Fit):
+            return found
+        refused = refused or found
+    return refused
+
+
+def _fit(wish: Wish, company: Company, machine: Opened, way: Requirements) -> Fit | Refusals:
+    conflict = machine.requirements.first_incompatibility(way, undefined=names.WELL_KNOWN_LABELS)
+    if conflict is not None:
+        return (Refusal(Constraint.REQUIREMENTS, conflict.key, str(conflict)),)
+    requests = resources.add(machine.requests, wish.requests)
+    wanted = machine.requirements.intersection(way)
+    types = types_left(machine.types, wanted, requests)
+    if not types:
+        return (_no_type(machine.types, wanted, requests),)
+    found: Fit | Refusals = Fit(wanted, types)
+    for key in company.keys:
+        if isinstance(found, Fit):
+            found = _in_a_domain(company, machine, found, key, requests)
+    return found
+
+
+def _in_a_domain(
+    company: Company, machine: Opened, so_far: Fit, key: str, requests: Resources
+) -> Fit | Refusals:
+    """Narrow a machine down to domains of ``key`` in which nobody minds the pod."""
+    is_host = key == names.HOSTNAME
+    wanted, types = so_far.requirements, so_far.types
+    domains = machine.domains(key) if is_host else values_of(key, wanted, types)
+    if not domains:
+        if not company.needs_domain(key):
+            return so_far
+        return (Refusal(Constraint.SPREAD, key, "a new node has no known value for it"),)
+    ranked = sorted(domains, key=lambda domain: company.rank(key, domain))
+    allowed = [domain for domain in ranked if not company.refusals(key, domain)]
+    if not allowed:
+        return company.refusals(key, ranked[0])
+    pins = company.pins(key)
+    if is_host or (len(allowed) == len(domains) and not pins):
+        return so_far
+    for choice in [(one,) for one in allowed] if pins else [tuple(allowed)]:
+        narrowed = wanted.intersection(_one_of(key, *choice))
+        left = types_left(types, narrowed, requests)
+        if left:
+            return Fit(narrowed, left)
+    return (_no_type(types, wanted, requests),)
+
+
+def _one_of(key: str, *values: str) -> Requirements:
+    return Requirements.all_of((Requirement.of(key, IN, values),))
+
+
+def _no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Resources) -> Refusal:
+    """Which of the three it was: room, the requirements, or the offerings."""
+    roomy = [one for one in types if resources.fits(requests, one.allocatable)]
+    asked = ", ".join(f"{name} {amount}" for name, amount in resources.render(requests).items())
+    if not roomy:
+        return Refusal(Constraint.INSTANCE_TYPE, "resources", f"no type has room for {asked}")
+    listed = ", ".join(str(one) for one in wanted)
+    words = f"none of {len(roomy)} types with room for {asked} is to be had with {listed}"
+    return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
+
+
+class _Run:
+    """One simulation: what has been promised so far."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.standing = [Standing(place, scene.view) for place in scene.places]
+        self.opened = [Opened(one.name, one, one.types) for one in scene.started]
+        self.remaining = {one.provisioner: one.remaining for one in scene.templates}
+        self.has_soft_taints = any(
+            one.effect == taint.PREFER_NO_SCHEDULE
+            for grounds in (scene.places, scene.started, scene.templates)
+            for ground in grounds
+            for one in ground.taints
+        )
+        self.placements: dict[Key, str] = {}
+        self.given_up: dict[Key, tuple[str, ...]] = {}
+
+    def solve(self, pods: Iterable[Pod]) -> Plan:
+        refused: dict[Key, Refusals] = {}
+        first = {pod.key: self._wish(pod, 0) for pod in pods}
+        for key, wish in first.items():
+            if own := judge.own_refusals(wish):
+                refused[key] = own
+        queue = deque(
+            sorted((one for key, one in first.items() if key not in refused), key=order_of)
+        )
+        failed = 0
+        while queue and failed < len(queue):
+            wish = queue.popleft()
+            if self._place(wish):
+                failed = 0
+            elif wish.level < levels_of(wish.pod, has_soft_taints=self.has_soft_taints):
+                queue.append(self._wish(wish.pod, wish.level + 1))
+                failed = 0
+            else:
+                queue.append(wish)
+                failed += 1
+        refused |= {wish.pod.key: self.explain(wish) for wish in queue}
+        return Plan(
+            placements=self.placements,
+            machines=tuple(self._machines()),
+            refused=refused,
+            given_up=self.given_up,
+        )
+
+    def _wish(self, pod: Pod, level: int) -> Wish:
+        return wish_of(pod, self.scene.view, level, has_soft_taints=self.has_soft_taints)
+
+    @property
+    def sites(self) -> list[Site]:
+        return [*self.standing, *self.opened]
+
+    def _company(self, wish: Wish) -> Company:
+        return companies.company_of(wish, self.scene.view, self.sites, self._potential(wish))
+
+    def _potential(self, wish: Wish) -> Potential:
+        """Where a machine for this pod may yet be opened, by the keys that it is spread over."""
+        keys = {spread.key for spread in wish.spreads}
+        found: dict[str, frozenset[str]] = {}
+        for template in self.scene.templates if keys else ():
+            for way in wish.ways if self._may_open(template, wish) else ():
+                if not template.requirements.compatible(way, undefined=names.WELL_KNOWN_LABELS):
+                    continue
+                wanted = template.requirements.intersection(way)
+                requests = resources.add(template.daemons, wish.requests)
+                types = types_left(template.types, wanted, requests)
+                for key in sorted(keys) if types else ():
+                    values = values_of(key, wanted, types)
+                    if key == names.HOSTNAME:
+                        values = frozenset((companies.NEW_HOST,))
+                    found[key] = found.get(key, frozenset()) | values
+        return found
+
+    def _may_open(self, template: Template, wish: Wish) -> bool:
+        return not template.problem and not judge.taint_refusals(wish.tolerations, template.taints)
+
+    def _place(self, wish: Wish) -> bool:
+        company = self._company(wish)
+        for site in self.standing:
+            if not standing_refusals(wish, company, site):
+                site.put(wish)
+                return self._promised(wish, site.name)
+        order = sorted(range(len(self.opened)), key=lambda at: (len(self.opened[at].pods), at))
+        for machine in (self.opened[at] for at in order):
+            found = fit(wish, company, machine)
+            if isinstance(found, Fit):
+                machine.put(wish, found.requirements, found.types)
+                return self._promised(wish, machine.name)
+        for template in self.scene.templates:
+            machine = self._next(template)
+            found = fit(wish, company, machine)
+            if not template.problem and isinstance(found, Fit):
+                machine.put(wish, found.requirements, found.types)
+                self.opened.append(machine)
+                self._spend(template, found.types)
+                return self._promised(wish, machine.name)
+        return False
+
+    def _promised(self, wish: Wish, where: str) -> bool:
+        self.placements[wish.pod.key] = where
+        if wish.given_up:
+            self.given_up[wish.pod.key] = wish.given_up
+        return True
+
+    def _next(self, template: Template) -> Opened:
+        remaining = self.remaining[template.provisioner]
+        types = (
+            one
+            for one in template.types
+            if all(one.capacity.get(name, 0) <= most for name, most in remaining.items())
+        )
+        number = sum(not one.is_started for one in self.opened)
+        return Opened(f"machine-{number}", template, tuple(types))
+
+    def _spend(self, template: Template, types: Iterable[InstanceType]) -> None:
+        """The largest that it may become counts against the limits."""
+        largest = resources.largest(*(one.capacity for one in types))
+        limits = self.remaining[template.provisioner]
+        spent = {name: largest.get(name, 0) for name in limits}
+        self.remaining[template.provisioner] = resources.subtract(limits, spent)
+
+    def explain(self, wish: Wish) -> Refusals:
+        """Return why the pod has no place: what the destination with the fewest reasons says."""
+        company = self._company(wish)
+        answers = list(self._answers(wish, company))
+        if not answers:
+            nothing = "there is no node, and no provisioner that could launch one"
+            return (Refusal(Constraint.PROVISIONER, "", nothing),)
+        return min(answers, key=len)
+
+    def _answers(self, wish: Wish, company: Company) -> Iterator[Refusals]:
+        for template in self.scene.templates:
+            yield _at(template.provisioner, self._template_refusals(wish, company, template))
+        for machine in self.opened:
+            found = fit(wish, company, machine)
+            assert not isinstance(found, Fit)
+            yield _at(machine.name, found)
+        for site in self.standing:
+            yield _at(site.name, standing_refusals(wish, company, site))
+
+    def _template_refusals(self, wish: Wish, company: Company, template: Template) -> Refusals:
+        if template.problem:
+            return (Refusal(Constraint.PROVISIONER, template.provisioner, template.problem),)
+        machine = self._next(template)
+        if template.types and not machine.types:
+            words = "they leave no instance type"
+            return (Refusal(Constraint.LIMITS, template.provisioner, words),)
+        found = fit(wish, company, machine)
+        assert not isinstance(found, Fit)
+        return found
+
+    def _machines(self) -> Iterator[NewMachine]:
+        for machine in self.opened:
+            if machine.is_started:
+                continue
+            ranked = sorted(machine.types, key=lambda one: _price(one, machine.requirements))
+            cheapest = _price(ranked[0], machine.requirements)[0]
+            yield NewMachine(
+                name=machine.name,
+                provisioner=machine.provisioner,
+                requirements=machine.requirements,
+                instance_types=tuple(one.name for one in ranked[:TYPES_MAX]),
+                requests=machine.requests,
+                pods=tuple(pod.key for pod in machine.pods),
+                price_usd_per_h=None if cheapest == inf else cheapest,
+            )
+
+
+def _price(one: InstanceType, requirements: Requirements) -> tuple[float, str]:
+    prices = [offering.price_usd_per_h for offering in offerings_of(one, requirements)]
+    return (min((price for price in prices if price is not None), default=inf), one.name)
+
+
+def _at(where: str, refusals: Refusals) -> Refusals:
+    return tuple(msgspec.structs.replace(one, where=where) for one in refusals)

@@ -1,0 +1,163 @@
+"""Where pods can be put while a plan is made: standing nodes, and machines that the plan opens.
+
+Both know which pods they have and in which domain they lie. A standing node lies in one; a machine
+to come may still lie in several (zones, say), until something narrows it down. Who counts pods by
+domain counts those on such a machine as possible in each of them, and certain in none.
+
+Must not: decide whether a pod may be put there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from unmoor.engine import volumes
+from unmoor.engine.ports import HostPort, ports_of
+from unmoor.engine.requests import requests_of
+from unmoor.engine.scene import Place, Started, Template
+from unmoor.engine.wish import Wish
+from unmoor.model import names, resources
+from unmoor.model.instance import InstanceType, Offering
+from unmoor.model.pod import Pod
+from unmoor.model.quantity import QuantityError
+from unmoor.model.requirement import Requirement, Requirements
+from unmoor.model.resources import Resources
+from unmoor.model.snapshot import View
+
+_OF_OFFERINGS = (names.ZONE, names.CAPACITY_TYPE)
+
+
+class Standing:
+    """A place, with what has been promised away on it."""
+
+    def __init__(self, place: Place, view: View) -> None:
+        """Start with the pods that are there."""
+        self.place = place
+        self.name = place.name
+        self.pods: list[Pod] = list(place.pods)
+        used = [place.reserved, *(_requests(pod) for pod in place.pods)]
+        self.free = resources.subtract(place.allocatable, resources.total(used))
+        self.ports: list[HostPort] = [one for pod in place.pods for one in ports_of(pod)]
+        self.attached = volumes.attached_by(place.pods, view) if place.volume_room else {}
+
+    def domains(self, key: str) -> frozenset[str]:
+        """Return the one domain of the label ``key`` that it lies in, or none."""
+        value = self.place.labels.get(key)
+        return frozenset() if value is None else frozenset((value,))
+
+    def put(self, wish: Wish) -> None:
+        """Promise room to a pod."""
+        self.pods.append(wish.pod)
+        self.free = resources.subtract(self.free, wish.requests)
+        self.ports += wish.ports
+        for need in wish.needs:
+            if need.driver in self.place.volume_room:
+                self.attached.setdefault(need.driver, set()).add(need.handle)
+
+
+class Opened:
+    """A machine to come: what it may still become, and the pods promised to it."""
+
+    def __init__(
+        self, name: str, base: Template | Started, types: tuple[InstanceType, ...]
+    ) -> None:
+        """Start without pods, as one of ``types``."""
+        self.name = name
+        self.provisioner = base.provisioner
+        self.requirements = base.requirements
+        self.types = types
+        self.requests = base.daemons
+        self.taints = base.taints
+        self.is_started = isinstance(base, Started)
+        self.pods: list[Pod] = []
+        self.ports: list[HostPort] = []
+
+    def domains(self, key: str) -> frozenset[str]:
+        """Return the domains of the label ``key`` that it may still lie in."""
+        if key == names.HOSTNAME:
+            return frozenset((self.name,))
+        return values_of(key, self.requirements, self.types)
+
+    def put(self, wish: Wish, narrowed: Requirements, types: tuple[InstanceType, ...]) -> None:
+        """Promise room to a pod, for which the machine is narrowed down."""
+        self.pods.append(wish.pod)
+        self.ports += wish.ports
+        self.requests = resources.add(self.requests, wish.requests)
+        self.requirements = narrowed
+        self.types = types
+
+
+def values_of(
+    key: str, requirements: Requirements, types: Iterable[InstanceType]
+) -> frozenset[str]:
+    """Return the values that the label ``key`` may get on a machine of one of these types.
+
+    A label that the types do not have gets what the requirements list; open ends have no values.
+    """
+    wanted = requirements.get(key)
+    if key in _OF_OFFERINGS:
+        sold = (offering for one in types for offering in offerings_of(one, requirements))
+        found = {one.zone if key == names.ZONE else one.capacity_type for one in sold}
+        return frozenset(found)
+    of_types = {label for one in types if (label := type_label(one, key)) is not None}
+    if of_types:
+        return frozenset(value for value in of_types if wanted.allows(value))
+    return frozenset() if wanted.is_complement else wanted.values
+
+
+def type_label(one: InstanceType, key: str) -> str | None:
+    """Return the label that every machine of this type has, None when it has no such label."""
+    if key == names.INSTANCE_TYPE:
+        return one.name
+    return one.arch if key == names.ARCH else one.labels.get(key)
+
+
+def offerings_of(one: InstanceType, requirements: Requirements) -> tuple[Offering, ...]:
+    """Return the offerings of a type that the requirements allow and that are to be had."""
+    zone, capacity_type = (requirements.get(key) for key in _OF_OFFERINGS)
+    return tuple(
+        offering
+        for offering in one.offerings
+        if offering.is_available
+        and zone.allows(offering.zone)
+        and capacity_type.allows(offering.capacity_type)
+    )
+
+
+def suits(one: InstanceType, requirements: Requirements) -> bool:
+    """True when a machine of this type can satisfy the requirements, stock aside.
+
+    A well-known label that the type does not have is one that the machine will not have.
+    """
+    return all(_agrees(one, wanted) for wanted in requirements)
+
+
+def _agrees(one: InstanceType, wanted: Requirement) -> bool:
+    key = wanted.key
+    if key in _OF_OFFERINGS or key in {names.PROVISIONER_NAME, names.HOSTNAME}:
+        return True
+    label = type_label(one, key)
+    if label is None and key not in names.WELL_KNOWN_LABELS:
+        return True
+    return wanted.allows(label)
+
+
+def types_left(
+    types: Iterable[InstanceType], requirements: Requirements, requests: Resources
+) -> tuple[InstanceType, ...]:
+    """Return the types that suit, have room for ``requests`` and are to be had."""
+    return tuple(
+        one
+        for one in types
+        if resources.fits(requests, one.allocatable)
+        and suits(one, requirements)
+        and offerings_of(one, requirements)
+    )
+
+
+def _requests(pod: Pod) -> Resources:
+    """A bound pod whose requests nobody can read takes its place and no more."""
+    try:
+        return requests_of(pod)
+    except QuantityError:
+        return {resources.PODS: 1}

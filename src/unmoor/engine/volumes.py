@@ -1,0 +1,174 @@
+"""What a pod's volumes ask of a node: where they can be reached, and room to attach them.
+
+For each claim: is it in order, from which nodes can its volume be reached, which driver attaches
+it. As kube-scheduler has it: a claim that is bound goes where its volume is; one that waits for its
+first consumer goes where its class may make a volume; one that is to be bound at once and is not
+yet keeps its pod waiting, wherever.
+
+Must not: choose a volume for a claim. A class that makes none ("no-provisioner") is refused until
+somebody has bound the claim: which of the volumes it would get, nobody can promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from unmoor.model import names
+from unmoor.model.kinds import CLAIMS, STORAGE_CLASSES, VOLUMES
+from unmoor.model.node_selector import NodeSelectorTerm
+from unmoor.model.pod import Pod
+from unmoor.model.requirement import NodeSelectorRequirement
+from unmoor.model.snapshot import View
+from unmoor.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+ONE_POD_ONLY = "ReadWriteOncePod"
+SEVERAL_ZONES = "__"
+"""Between the zones in the label of a volume that is in several."""
+MIGRATED = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+}
+"""Plugins that Kubernetes once had built in, and the drivers that do their work now."""
+_ZONAL = (
+    names.ZONE,
+    names.REGION,
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+)
+
+
+class Need(msgspec.Struct, frozen=True):
+    """What one claim asks.
+
+    ``problem``: why no node will do, "" when one may. ``where``: lists of terms; of each list one
+    term must match the node. ``driver`` and ``handle`` say what is attached: the same handle is
+    attached once; "" counts for no limit. ``is_exclusive``: one pod only may use it.
+    """
+
+    claim: str
+    problem: str = ""
+    where: tuple[tuple[NodeSelectorTerm, ...], ...] = ()
+    driver: str = ""
+    handle: str = ""
+    is_exclusive: bool = False
+
+
+def needs_of(pod: Pod, view: View) -> tuple[Need, ...]:
+    """Return what each claim of the pod asks, in the order of its volumes."""
+    return tuple(_need(pod.namespace, name, view) for name in claims_of(pod))
+
+
+def claims_of(pod: Pod) -> tuple[str, ...]:
+    """Return the names of the claims that the pod uses; its own are called ``<pod>-<volume>``."""
+    found = []
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            found.append(volume.persistent_volume_claim.claim_name)
+        elif volume.ephemeral is not None:
+            found.append(f"{pod.name}-{volume.name}")
+    return tuple(dict.fromkeys(found))
+
+
+def attached_by(pods: Iterable[Pod], view: View) -> dict[str, set[str]]:
+    """Return driver to the handles that these pods have attached."""
+    found: dict[str, set[str]] = {}
+    for pod in pods:
+        if pod.spec.volumes:
+            for need in needs_of(pod, view):
+                if need.driver:
+                    found.setdefault(need.driver, set()).add(need.handle)
+    return found
+
+
+def _need(namespace: str, name: str, view: View) -> Need:
+    claim = view.get(CLAIMS, name, namespace)
+    if claim is None:
+        return Need(name, problem="there is no such claim")
+    if claim.is_deleting:
+        return Need(name, problem="the claim is being deleted")
+    is_exclusive = ONE_POD_ONLY in claim.spec.access_modes
+    if claim.spec.volume_name:
+        return msgspec.structs.replace(_bound(claim, view), is_exclusive=is_exclusive)
+    return msgspec.structs.replace(_unbound(claim, view), is_exclusive=is_exclusive)
+
+
+def _bound(claim: PersistentVolumeClaim, view: View) -> Need:
+    volume = view.get(VOLUMES, claim.spec.volume_name)
+    if volume is None:
+        return Need(claim.name, problem=f"its volume {claim.spec.volume_name} does not exist")
+    affinity = volume.spec.node_affinity
+    required = affinity.required if affinity is not None else None
+    where = [] if required is None else [required.node_selector_terms]
+    where += [(_in(key, *values),) for key, values in _zones(volume)]
+    driver, handle = _driver_of(volume)
+    return Need(claim.name, where=tuple(where), driver=driver, handle=handle)
+
+
+def _zones(volume: PersistentVolume) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for key in _ZONAL:
+        value = volume.metadata.labels.get(key)
+        if value:
+            yield names.normalised(key), tuple(value.split(SEVERAL_ZONES))
+
+
+def _driver_of(volume: PersistentVolume) -> tuple[str, str]:
+    if volume.spec.csi is not None:
+        return volume.spec.csi.driver, volume.spec.csi.volume_handle or volume.name
+    if volume.spec.aws_elastic_block_store is not None:
+        return MIGRATED["kubernetes.io/aws-ebs"], volume.name
+    return "", ""
+
+
+def _unbound(claim: PersistentVolumeClaim, view: View) -> Need:
+    wanted = claim.spec.storage_class_name
+    found = _default_class(view) if wanted is None else view.get(STORAGE_CLASSES, wanted)
+    if found is None:
+        about = (
+            "it names no class, and none is the default"
+            if not wanted
+            else (f"its class {wanted} does not exist")
+        )
+        return Need(claim.name, problem=f"it is not bound, and {about}")
+    if not found.is_waiting:
+        return Need(
+            claim.name, problem=f"it is not bound yet, and class {found.name} does not wait"
+        )
+    if found.provisioner == NO_PROVISIONER:
+        return Need(claim.name, problem=f"it is not bound, and class {found.name} makes none")
+    driver = MIGRATED.get(found.provisioner, found.provisioner)
+    where = _allowed(found)
+    handle = f"{claim.namespace}/{claim.name}"
+    return Need(claim.name, where=(where,) if where else (), driver=driver, handle=handle)
+
+
+def _default_class(view: View) -> StorageClass | None:
+    """The newest of those that say they are; of equally old ones the first by name."""
+    marked = [one for one in view.sorted(STORAGE_CLASSES) if one.is_default]
+    stamps = [one.metadata.creation_timestamp for one in marked]
+    newest = max((stamp for stamp in stamps if stamp is not None), default=None)
+    return next((one for one, at in zip(marked, stamps, strict=True) if at == newest), None)
+
+
+def _allowed(found: StorageClass) -> tuple[NodeSelectorTerm, ...]:
+    return tuple(
+        NodeSelectorTerm(
+            match_expressions=tuple(
+                NodeSelectorRequirement(key=one.key, operator="In", values=one.values)
+                for one in term.match_label_expressions
+            )
+        )
+        for term in found.allowed_topologies
+    )
+
+
+def _in(key: str, *values: str) -> NodeSelectorTerm:
+    one = NodeSelectorRequirement(key=key, operator="In", values=values)
+    return NodeSelectorTerm(match_expressions=(one,))
