@@ -1,0 +1,187 @@
+"""One pod beside another: ports, affinity, anti-affinity, spreading, a row for each turn of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.engine.scenes import (
+    WEB,
+    ZONES,
+    as_object,
+    place,
+    pod,
+    preferred,
+    required,
+    scene,
+    solve,
+    spread,
+    term,
+)
+from unmoor.model import names
+from unmoor.model.cluster import Namespace
+
+
+def with_port(**port: Any) -> Any:
+    return [{"name": "main", "ports": [port]}]
+
+
+PORT_80 = {"containers": with_port(hostPort=80)}
+
+OTHER_PODS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
+    # who is on node a (zone 1), what the new pod asks; node b is in zone 2 and empty
+    (
+        "its port is taken",
+        {"containers": with_port(hostPort=80)},
+        {"containers": with_port(hostPort=80)},
+        "b",
+    ),
+    (
+        "another address",
+        {"containers": with_port(hostPort=80, hostIP="10.0.0.1")},
+        {"containers": with_port(hostPort=80, hostIP="10.0.0.2")},
+        "a",
+    ),
+    (
+        "every address",
+        {"containers": with_port(hostPort=80, hostIP="10.0.0.1")},
+        {"containers": with_port(hostPort=80)},
+        "b",
+    ),
+    (
+        "another protocol",
+        {"containers": with_port(hostPort=53)},
+        {"containers": with_port(hostPort=53, protocol="UDP")},
+        "a",
+    ),
+    ("near it", {"labels": WEB}, {"affinity": {"podAffinity": required(term())}}, "a"),
+    ("apart from it", {"labels": WEB}, {"affinity": {"podAntiAffinity": required(term())}}, "b"),
+    (
+        "it keeps others away",
+        {"affinity": {"podAntiAffinity": required(term())}},
+        {"labels": WEB},
+        "b",
+    ),
+    (
+        "it would rather be alone",
+        {"affinity": {"podAntiAffinity": preferred(term())}},
+        {"labels": WEB},
+        "a",
+    ),
+    (
+        "in another namespace",
+        {"labels": WEB, "namespace": "other"},
+        {"affinity": {"podAntiAffinity": required(term())}},
+        "a",
+    ),
+    (
+        "in a namespace that is named",
+        {"labels": WEB, "namespace": "other"},
+        {"affinity": {"podAntiAffinity": required(term(namespaces=["other"]))}},
+        "b",
+    ),
+    (
+        "in a namespace that is selected",
+        {"labels": WEB, "namespace": "other"},
+        {
+            "affinity": {
+                "podAntiAffinity": required(
+                    term(namespaceSelector={"matchLabels": {"team": "blue"}})
+                )
+            }
+        },
+        "b",
+    ),
+    (
+        "in any namespace",
+        {"labels": WEB, "namespace": "other"},
+        {"affinity": {"podAntiAffinity": required(term(namespaceSelector={}))}},
+        "b",
+    ),
+    (
+        "only of the same version",
+        {"labels": {**WEB, "v": "1"}},
+        {
+            "labels": {**WEB, "v": "2"},
+            "affinity": {"podAntiAffinity": required(term(matchLabelKeys=["v"]))},
+        },
+        "a",
+    ),
+    (
+        "of any other version",
+        {"labels": {**WEB, "v": "1"}},
+        {
+            "labels": {**WEB, "v": "2"},
+            "affinity": {"podAntiAffinity": required(term(mismatchLabelKeys=["v"]))},
+        },
+        "b",
+    ),
+    (
+        "spread over zones",
+        {"labels": WEB},
+        {"labels": WEB, "topologySpreadConstraints": [spread()]},
+        "b",
+    ),
+    (
+        "spread, two at once allowed",
+        {"labels": WEB},
+        {"labels": WEB, "topologySpreadConstraints": [spread(skew=2)]},
+        "a",
+    ),
+    (
+        "spread over hosts",
+        {"labels": WEB},
+        {"labels": WEB, "topologySpreadConstraints": [spread(names.HOSTNAME)]},
+        "b",
+    ),
+    (
+        "spread over the nodes that it may use",
+        {"labels": WEB},
+        {
+            "labels": WEB,
+            "nodeSelector": {names.ZONE: ZONES[0]},
+            "topologySpreadConstraints": [spread()],
+        },
+        "a",
+    ),
+    (
+        "spread over all nodes, but it may use one",
+        {"labels": WEB},
+        {
+            "labels": WEB,
+            "nodeSelector": {names.ZONE: ZONES[0]},
+            "topologySpreadConstraints": [spread(nodeAffinityPolicy="Ignore")],
+        },
+        None,
+    ),
+    (
+        "three domains wanted where there are two",
+        {"labels": WEB},
+        {"labels": WEB, "topologySpreadConstraints": [spread(minDomains=3)]},
+        "b",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("there", "asks", "expected"),
+    [pytest.param(there, asks, expected, id=name) for name, there, asks, expected in OTHER_PODS],
+)
+def test_one_pod_beside_another(
+    there: dict[str, Any], asks: dict[str, Any], expected: str | None
+) -> None:
+    namespaces = [
+        as_object(Namespace, {"metadata": {"name": "default"}}),
+        as_object(Namespace, {"metadata": {"name": "other", "labels": {"team": "blue"}}}),
+    ]
+    on = scene(
+        place("a", ZONES[0], pod("there", node="a", **there)),
+        place("b", ZONES[1]),
+        objects=namespaces,
+    )
+
+    plan = solve(on, [pod("p", **asks)])
+
+    assert plan.placements.get(("default", "p")) == expected
+    assert bool(plan.refused) == (expected is None)
