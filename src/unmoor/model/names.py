@@ -73,6 +73,8 @@ DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 DO_NOT_EVICT = "karpenter.sh/do-not-evict"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 LINKED = "karpenter.sh/linked"
+PROVISIONER_HASH = "karpenter.sh/provisioner-hash"
+"""On a Provisioner: what is static in it now. On a Machine: what was when it was created."""
 KARPENTER_MANAGED_BY = "karpenter.sh/managed-by"
 EMPTINESS_TIMESTAMP = "karpenter.sh/emptiness-timestamp"
 
