@@ -247,6 +247,15 @@ class View:
         )
         return tuple(sorted(on_it))
 
+    def nodes_with_unreadable_pods(self) -> frozenset[str]:
+        """The names of the nodes for which :meth:`unreadable_pods_on` has something to say."""
+        pods = self._objects["Pod"]
+        return frozenset(
+            one.node
+            for key, one in self._broken["Pod"].items()
+            if one.node and (key not in pods or pods[key].node_name != one.node)
+        )
+
     def freeze(self) -> View:
         """The view as it is now, for as long as it is kept, while the live view goes on."""
         frozen = View(self.settings, self.identity)

@@ -6,9 +6,24 @@ controllers of a simulated cluster keep.
 
 from __future__ import annotations
 
+from unmoor.model import names, taint
 from unmoor.model.base import Condition, Object, Struct
 from unmoor.model.pod import PodSpec
 from unmoor.model.selector import LabelSelector
+from unmoor.model.taint import Toleration
+
+DAEMON_TOLERATIONS = tuple(
+    Toleration(key=key, operator=taint.EXISTS, effect=effect)
+    for key, effect in (
+        (names.NOT_READY, taint.NO_EXECUTE),
+        (names.UNREACHABLE, taint.NO_EXECUTE),
+        ("node.kubernetes.io/disk-pressure", taint.NO_SCHEDULE),
+        ("node.kubernetes.io/memory-pressure", taint.NO_SCHEDULE),
+        ("node.kubernetes.io/pid-pressure", taint.NO_SCHEDULE),
+        (names.UNSCHEDULABLE, taint.NO_SCHEDULE),
+    )
+)
+"""What every DaemonSet pod puts up with (API reference: DaemonSet, taints and tolerations)."""
 
 
 class WorkloadSpec(Struct):

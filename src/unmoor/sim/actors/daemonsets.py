@@ -14,26 +14,15 @@ from typing import Any, ClassVar
 import msgspec
 
 from unmoor.engine import judge
-from unmoor.model import names, taint
 from unmoor.model.base import JSON
 from unmoor.model.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
-from unmoor.model.workload import DaemonSet
+from unmoor.model.workload import DAEMON_TOLERATIONS, DaemonSet
 from unmoor.sim.actors.actor import Key, Stage
 from unmoor.sim.actors.owners import OwnerActor, pod_body, scaled, with_labels
 from unmoor.sim.actors.revisions import MARK, Marks, Revisions
-
-TOLERATED: tuple[tuple[str, str], ...] = (
-    (names.NOT_READY, taint.NO_EXECUTE),
-    (names.UNREACHABLE, taint.NO_EXECUTE),
-    ("node.kubernetes.io/disk-pressure", taint.NO_SCHEDULE),
-    ("node.kubernetes.io/memory-pressure", taint.NO_SCHEDULE),
-    ("node.kubernetes.io/pid-pressure", taint.NO_SCHEDULE),
-    (names.UNSCHEDULABLE, taint.NO_SCHEDULE),
-)
-"""What every DaemonSet pod puts up with (API reference: DaemonSet, taints and tolerations)."""
 
 
 class DaemonSets(OwnerActor):
@@ -136,5 +125,5 @@ def _looks_different(old: Node, new: Node) -> bool:
 
 def _tolerant(template: JSON) -> JSON:
     spec = template.get("spec", {})
-    usual = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in TOLERATED]
+    usual = msgspec.to_builtins(DAEMON_TOLERATIONS)
     return {**template, "spec": {**spec, "tolerations": [*(spec.get("tolerations") or []), *usual]}}

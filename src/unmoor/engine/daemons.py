@@ -1,0 +1,157 @@
+"""What DaemonSets ask of a node: each puts one pod on every node that its pods may run on.
+
+The newest live pod of a DaemonSet says what the next one will ask, because admission may have added
+to what the template says (LimitRange defaults, tolerations). Its node affinity is the template's:
+the DaemonSet controller ties each pod to its node by one of its own.
+
+A DaemonSet that cannot be read (a quantity, a selector) counts as nothing; others are not affected.
+
+Must not: look at room; DaemonSet pods are reserved for, whoever else wants to run there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from unmoor.engine.requests import requests_of
+from unmoor.engine.ways import ways_of
+from unmoor.model import names, resources, taint
+from unmoor.model.kinds import DAEMON_SETS
+from unmoor.model.node_selector import NodeSelector
+from unmoor.model.pod import Pod, PodSpec
+from unmoor.model.quantity import QuantityError
+from unmoor.model.requirement import Requirements
+from unmoor.model.resources import Resources
+from unmoor.model.selector import SelectorError
+from unmoor.model.snapshot import View
+from unmoor.model.taint import Taint, Toleration
+from unmoor.model.workload import DAEMON_TOLERATIONS, DaemonSet
+
+
+class Daemon(msgspec.Struct, frozen=True):
+    """What one DaemonSet asks of a node, and of which nodes.
+
+    ``selector`` and ``affinity`` judge nodes that are there; ``ways``, one of which must suit, say
+    the same of a node to come. ``asking`` is what the requests were read from.
+    """
+
+    uid: str
+    asking: tuple[object, ...]
+    requests: Resources
+    tolerations: tuple[Toleration, ...]
+    selector: dict[str, str]
+    affinity: NodeSelector | None
+    ways: tuple[Requirements, ...]
+
+    def is_for(self, name: str, labels: Mapping[str, str]) -> bool:
+        """True when a node of this name and exactly these labels gets a pod, taints aside."""
+        for key, value in self.selector.items():
+            if labels.get(key) != value:
+                return False
+        try:
+            return self.affinity is None or self.affinity.matches(labels, name)
+        except SelectorError:
+            return False
+
+    def may_be_for(self, requirements: Requirements) -> bool:
+        """True when a node that satisfies ``requirements`` may get a pod, taints aside.
+
+        Well-known labels that the requirements do not name may still get any value (spec 9.4).
+        """
+        known = names.WELL_KNOWN_LABELS
+        return any(requirements.compatible(way, undefined=known) for way in self.ways)
+
+
+def daemons_of(view: View) -> tuple[Daemon, ...]:
+    """Return what each DaemonSet asks, by namespace and name; those that are going ask nothing."""
+    found = (_daemon(one, _newest(view.pods_of(one.uid))) for one in view.sorted(DAEMON_SETS))
+    return tuple(one for one in found if one is not None)
+
+
+def _newest(pods: tuple[Pod, ...]) -> Pod | None:
+    """The live pod that was made last; of several, the last by name."""
+    live = [pod for pod in pods if not pod.is_terminal and not pod.is_deleting]
+    dated = [pod for pod in live if pod.metadata.creation_timestamp is not None]
+    if not dated:
+        return live[-1] if live else None
+    return max(dated, key=lambda pod: (pod.metadata.creation_timestamp, pod.name))
+
+
+def _daemon(owner: DaemonSet, newest: Pod | None) -> Daemon | None:
+    if owner.is_deleting:
+        return None
+    template = owner.spec.template.spec
+    spec = template if newest is None else newest.spec
+    node_affinity = template.affinity.node_affinity if template.affinity is not None else None
+    affinity = node_affinity.required if node_affinity is not None else None
+    terms = affinity.node_selector_terms if affinity is not None else None
+    try:
+        requests = requests_of(Pod(spec=spec))
+    except QuantityError:
+        return None
+    return Daemon(
+        uid=owner.uid,
+        asking=_asking(spec),
+        requests=requests,
+        tolerations=(*spec.tolerations, *DAEMON_TOLERATIONS),
+        selector=spec.node_selector,
+        affinity=affinity,
+        ways=ways_of(spec.node_selector, terms, None, ())[0],
+    )
+
+
+def asked_of(
+    daemons: Iterable[Daemon], requirements: Requirements, taints: tuple[Taint, ...]
+) -> dict[str, int]:
+    """Return what DaemonSets will ask of a node that is to come."""
+    return resources.total(
+        one.requests
+        for one in daemons
+        if taint.tolerates_all(one.tolerations, taints) and one.may_be_for(requirements)
+    )
+
+
+def reserved_on(
+    daemons: Iterable[Daemon],
+    name: str,
+    labels: Mapping[str, str],
+    taints: tuple[Taint, ...],
+    pods: Iterable[Pod],
+) -> dict[str, int]:
+    """Return what DaemonSets will ask of a node beside what their ``pods`` there already have.
+
+    Counted for each DaemonSet by itself: a pod of one that is larger than it should be makes no
+    room for another. So it is never less than the difference of the sums (spec 9.4). A pod whose
+    quantities cannot be read has all that it should.
+    """
+    there: dict[str, list[Pod]] = {}
+    for pod in pods:
+        owner = pod.metadata.controller
+        if owner is not None and owner.kind == DAEMON_SETS.kind:
+            there.setdefault(owner.uid, []).append(pod)
+    missing = []
+    for one in daemons:
+        if not taint.tolerates_all(one.tolerations, taints) or not one.is_for(name, labels):
+            continue
+        missing.append(_still_to_come(one, there.get(one.uid, [])))
+    return {key: amount for key, amount in resources.total(missing).items() if amount > 0}
+
+
+def _still_to_come(daemon: Daemon, pods: list[Pod]) -> Resources:
+    if not pods:
+        return daemon.requests
+    if _asking(pods[0].spec) == daemon.asking:  # As nearly always: nothing has to be added up.
+        return {}
+    try:
+        has = resources.total(requests_of(pod) for pod in pods)
+    except QuantityError:
+        return {}
+    left = resources.subtract(daemon.requests, has)
+    return {name: max(amount, 0) for name, amount in left.items()}
+
+
+def _asking(spec: PodSpec) -> tuple[object, ...]:
+    """All that the requests of a pod are made of."""
+    return (spec.containers, spec.init_containers, spec.overhead, spec.resources)

@@ -1,0 +1,154 @@
+"""What a node, or a machine without one, is worth to pods: its effective data (spec 9.5).
+
+That changes while it comes up. Until a node is registered, its machine's labels and taints hold;
+until it is initialized, its machine fills in what the kubelet has not reported yet, and taints that
+only mark the start are overlooked. Those that go away by themselves always are.
+
+A place whose quantities cannot be read offers nothing, as does one with a pod on it that cannot be
+read: nobody knows what is left.
+
+Must not: look around; a place is made of what is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from unmoor.engine.daemons import Daemon, reserved_on
+from unmoor.engine.scene import Place
+from unmoor.model import names, resources, taint
+from unmoor.model.machine import Machine
+from unmoor.model.node import Node
+from unmoor.model.pod import Pod
+from unmoor.model.quantity import QuantityError
+from unmoor.model.requirement import Requirement, RequirementError
+from unmoor.model.resources import Quantities, Resources
+from unmoor.model.storage import CSINode
+from unmoor.model.taint import Taint
+
+_EPHEMERAL = tuple(Taint(key=key, effect=effect) for key, effect in names.EPHEMERAL_TAINTS)
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """All that a place is made of, DaemonSets aside; a node, a machine, or both."""
+
+    node: Node | None
+    machine: Machine | None
+    pods: tuple[Pod, ...]
+    volumes: CSINode | None = None
+    has_unreadable_pods: bool = False
+
+    def is_called(self, called: Collection[str]) -> bool:
+        """True when the node or the machine has one of these names."""
+        return any(one is not None and one.name in called for one in (self.node, self.machine))
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A place, and the capacity that counts against its provisioner's limits."""
+
+    place: Place
+    capacity: Resources
+
+
+def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Found:
+    """Return the place that these make: a pure function, whose answers may be kept."""
+    node, machine = sources.node, sources.machine
+    place = _standing(node, machine) if node is not None else _to_come(machine)
+    pods = tuple(pod for pod in sources.pods if not pod.is_terminal)
+    reserved = reserved_on(daemons, place.name, place.labels, place.taints, pods)
+    place = msgspec.structs.replace(
+        place,
+        pods=pods,
+        reserved=reserved,
+        volume_room=_volume_room(sources.volumes),
+        allocatable={} if sources.has_unreadable_pods else place.allocatable,
+    )
+    return Found(place, _capacity(node, machine, is_initialized=place.is_initialized))
+
+
+def _standing(node: Node, machine: Machine | None) -> Place:
+    is_managed = machine is not None or bool(node.provisioner_name)
+    is_initialized = node.is_initialized or not is_managed
+    is_registered = is_initialized or node.metadata.labels.get(names.REGISTERED) == names.TRUE
+    labels, taints, starting = node.metadata.labels, node.spec.taints, _EPHEMERAL
+    if machine is not None and not is_registered:
+        # What it will have once it is registered.
+        labels, taints = {**labels, **_labels_of(machine)}, machine.spec.taints
+    if machine is not None and not is_initialized:
+        starting = (*starting, *machine.spec.startup_taints)
+    allocatable = amounts_of(node.status.allocatable)
+    if machine is not None and not is_initialized and allocatable is not None:
+        allocatable = _filled(allocatable, amounts_of(machine.status.allocatable))
+    return Place(
+        name=node.name,
+        labels=labels if names.HOSTNAME in labels else {**labels, names.HOSTNAME: node.name},
+        taints=taint.without(taints, starting),
+        is_cordoned=node.is_cordoned,
+        allocatable=allocatable or {},
+        is_initialized=is_initialized,
+        is_ready=node.is_ready,
+        provisioner=labels.get(names.PROVISIONER_NAME, ""),
+    )
+
+
+def _to_come(machine: Machine | None) -> Place:
+    assert machine is not None, "a place has a node or a machine"
+    return Place(
+        name=machine.name,
+        labels={**_labels_of(machine), names.HOSTNAME: machine.name},
+        taints=taint.without(machine.spec.taints, _EPHEMERAL),
+        allocatable=amounts_of(machine.status.allocatable) or {},
+        is_initialized=False,
+        is_ready=False,
+        is_node=False,
+        provisioner=machine.provisioner_name,
+    )
+
+
+def _labels_of(machine: Machine) -> dict[str, str]:
+    """What its node will be labelled: as the machine is, and where only one value is allowed."""
+    certain = {}
+    for one in machine.spec.requirements:
+        try:
+            wanted = Requirement.of(one.key, one.operator, one.values)
+        except RequirementError:
+            continue
+        if wanted.only_value is not None:
+            certain[wanted.key] = wanted.only_value
+    labels = {**certain, **machine.metadata.labels}
+    labels.pop(names.HOSTNAME, None)
+    return labels
+
+
+def amounts_of(quantities: Quantities) -> dict[str, int] | None:
+    """Return the amounts, None when one of them cannot be read."""
+    try:
+        return resources.parse_resources(quantities)
+    except QuantityError:
+        return None
+
+
+def _filled(reported: dict[str, int], promised: Resources | None) -> dict[str, int]:
+    """What is missing or zero on the node is taken from its machine."""
+    return {
+        **(promised or {}),
+        **{name: amount for name, amount in reported.items() if amount},
+    }
+
+
+def _capacity(node: Node | None, machine: Machine | None, *, is_initialized: bool) -> Resources:
+    """What cannot be read on the node is taken from its machine; on both, it counts as nothing."""
+    promised = amounts_of(machine.status.capacity) if machine is not None else None
+    reported = amounts_of(node.status.capacity) if node is not None else None
+    if reported is None:
+        return promised or {}
+    return reported if is_initialized else _filled(reported, promised)
+
+
+def _volume_room(volumes: CSINode | None) -> dict[str, int]:
+    """Drivers that say no number take as many volumes as one likes."""
+    drivers = volumes.spec.drivers if volumes is not None else ()
+    counts = {one.name: one.allocatable.count for one in drivers if one.allocatable is not None}
+    return {name: count for name, count in counts.items() if count is not None}
