@@ -20,7 +20,7 @@ from unmoor.cloud.ec2_capacity import AddressablePods, DataSheet
 from unmoor.model import names
 from unmoor.model.instance import InstanceType, Offering
 
-DEVICE_RESOURCES = {"gpu": "nvidia.com/gpu", "accelerator": "aws.amazon.com/neuron"}
+DEVICE_RESOURCES = {"gpu": names.GPU, "accelerator": names.NEURON}
 """Under which name a node offers its devices."""
 DEVICE_MAKERS = {"gpu": "nvidia", "accelerator": "aws"}
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from math import inf
 from typing import TypeAlias
 
 import msgspec
@@ -25,9 +24,10 @@ from unmoor.engine import company as companies
 from unmoor.engine import judge
 from unmoor.engine.company import Company, Potential, Site
 from unmoor.engine.plan import NewMachine, Plan
+from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX, by_price
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Scene, Template
-from unmoor.engine.sites import Opened, Standing, offerings_of, types_left, values_of
+from unmoor.engine.sites import Opened, Standing, types_left, values_of
 from unmoor.engine.wish import Wish, levels_of, wish_of
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
@@ -36,8 +36,6 @@ from unmoor.model.pod import Pod
 from unmoor.model.requirement import IN, Requirement, Requirements
 from unmoor.model.resources import CPU, MEMORY, Resources
 
-TYPES_MAX = 60
-"""So many instance types a new machine names, the cheapest ones (spec 9.9)."""
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
@@ -303,22 +301,16 @@ class _Run:
         for machine in self.opened:
             if machine.is_started:
                 continue
-            ranked = sorted(machine.types, key=lambda one: _price(one, machine.requirements))
-            cheapest = _price(ranked[0], machine.requirements)[0]
+            ranked = by_price(machine.types, machine.requirements)
             yield NewMachine(
                 name=machine.name,
                 provisioner=machine.provisioner,
                 requirements=machine.requirements,
-                instance_types=tuple(one.name for one in ranked[:TYPES_MAX]),
+                instance_types=tuple(one.type.name for one in ranked[:TYPES_PER_MACHINE_MAX]),
                 requests=machine.requests,
                 pods=tuple(pod.key for pod in machine.pods),
-                price_usd_per_h=None if cheapest == inf else cheapest,
+                price_usd_per_h=ranked[0].offering.price_usd_per_h,
             )
-
-
-def _price(one: InstanceType, requirements: Requirements) -> tuple[float, str]:
-    prices = [offering.price_usd_per_h for offering in offerings_of(one, requirements)]
-    return (min((price for price in prices if price is not None), default=inf), one.name)
 
 
 def _at(where: str, refusals: Refusals) -> Refusals:

@@ -125,6 +125,11 @@ INSTANCE_SIZE = "karpenter.k8s.aws/instance-size"
 INSTANCE_CPU = "karpenter.k8s.aws/instance-cpu"
 INSTANCE_MEMORY = "karpenter.k8s.aws/instance-memory"
 
+GPU = "nvidia.com/gpu"
+NEURON = "aws.amazon.com/neuron"
+DEVICE_RESOURCES = (GPU, "amd.com/gpu", NEURON, "habana.ai/gaudi")
+"""As what nodes offer their GPUs and accelerators."""
+
 WELL_KNOWN_LABELS: frozenset[str] = frozenset(
     (PROVISIONER_NAME, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD)
 ) | frozenset(INSTANCE_LABEL_PREFIX + name for name in _AWS_INSTANCE_LABELS)
