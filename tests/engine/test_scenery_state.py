@@ -10,14 +10,26 @@ import pytest
 from tests import builders
 from tests.builders import changed, machine, node, pod
 from tests.engine.pieces import asking, csi_node, daemon_pod, daemon_set, in_flight, instance_type
+from unmoor.engine.oracle import solve
+from unmoor.engine.refusal import Constraint
 from unmoor.engine.requests import requests_of
 from unmoor.engine.scene import Place
 from unmoor.engine.scenery import Scenery, scene_of
-from unmoor.model import resources
+from unmoor.model import names, resources
 from unmoor.model.base import Object
 from unmoor.model.kinds import KIND_OF, KINDS, PODS
 from unmoor.model.pod import Pod
-from unmoor.model.scheduling import ClaimSource, Container, ContainerPort, Volume
+from unmoor.model.scheduling import (
+    Affinity,
+    ClaimSource,
+    Container,
+    ContainerPort,
+    PodAffinity,
+    PodAffinityTerm,
+    Volume,
+    WeightedPodAffinityTerm,
+)
+from unmoor.model.selector import LabelSelector
 from unmoor.runtime.ports import Broken
 from unmoor.runtime.store import Store
 
@@ -214,6 +226,47 @@ def test_a_place_with_a_pod_that_cannot_be_read_offers_nothing() -> None:
 
     assert state.places()["a"].allocatable == {}
     assert state.places()["b"].allocatable["cpu"] == 4000
+
+
+# ------------------------------------------------------------------------------- who keeps apart
+
+
+def web(name: str, **affinity: Any) -> Pod:
+    """A pod that wants no other such pod on its node."""
+    made = pod(name, on="", labels={"app": "web"})
+    apart = PodAffinity(**affinity) if affinity else None
+    return changed(made, spec__affinity=Affinity(pod_anti_affinity=apart))
+
+
+TERM = PodAffinityTerm(
+    topology_key=names.HOSTNAME, label_selector=LabelSelector(match_labels={"app": "web"})
+)
+SHY = changed(web("shy", required=(TERM,)), spec__node_name="a")
+
+
+def against(state: State, newcomer: Pod) -> list[Constraint]:
+    plan = solve(scene_of(state.store.freeze(), ()), [newcomer])
+    return [one.constraint for one in plan.refused.get(newcomer.key, ())]
+
+
+def test_t190_a_pod_that_must_be_apart_keeps_others_away() -> None:
+    state = State(node("a"), SHY)
+
+    assert against(state, web("new")) == [Constraint.POD_ANTI_AFFINITY]
+
+
+def test_t191_a_pod_that_would_rather_be_apart_does_not() -> None:
+    rather = (WeightedPodAffinityTerm(weight=1, pod_affinity_term=TERM),)
+    state = State(node("a"), changed(web("shy", preferred=rather), spec__node_name="a"))
+
+    assert against(state, web("new")) == []
+
+
+def test_t192_when_it_is_gone_it_no_longer_does() -> None:
+    state = State(node("a"), SHY)
+    state.lose(SHY)
+
+    assert against(state, web("new")) == []
 
 
 # --------------------------------------------------------------------------------- what is kept

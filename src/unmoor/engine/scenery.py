@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from unmoor.engine.daemons import Daemon, asked_of, daemons_of
+from unmoor.engine.limits import left_by
 from unmoor.engine.places import Found, Sources, amounts_of, place_of
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.sites import offerings_of, suits
@@ -273,8 +274,6 @@ def _template(
     requirements = requirements_of(provisioner)
     suiting = _suiting(types, requirements)
     available = _to_be_had(suiting, requirements)
-    limits = resources.parse_resources(provisioner.limits)
-    counted = {name: amount for name, amount in used.items() if name in limits}
     return Template(
         provisioner=provisioner.name,
         weight=provisioner.weight,
@@ -282,7 +281,7 @@ def _template(
         taints=provisioner.spec.taints,
         types=available,
         daemons=asked_of(daemons, requirements, provisioner.spec.taints),
-        remaining=resources.subtract(limits, counted),
+        remaining=left_by(provisioner, used).amounts,
         problem="" if available else _nothing_to_be_had(provisioner, requirements, suiting),
     )
 
