@@ -183,6 +183,11 @@ CASES: dict[str, tuple[str, JSON, JSON]] = {
             }
         },
     ),
+    "runtime class": (
+        "RuntimeClass",
+        {"handler": "kata", "overhead": {"podFixed": {"cpu": "100m"}}},
+        {"handler": "kata", "overhead": {"podFixed": {"cpu": "100m"}}},
+    ),
 }
 """What it is, its kind, what is created, and what is kept."""
 COUNTED = {"Ingress", "IngressClass", "NetworkPolicy"}
@@ -305,5 +310,5 @@ async def test_a_put_makes_some_that_are_not_there(kind: str, place: Place, wire
     ref = place.ref(STORED[kind], place.name("put"))
     made = await wire.replace(ref, {"metadata": {"name": ref.name}, **given}, dryRun="All")
 
-    is_made = kind in {"Service", "LimitRange"} or STORED[kind].group == RBAC
+    is_made = kind in {"Service", "LimitRange", "RuntimeClass"} or STORED[kind].group == RBAC
     assert made.code in ({200, 201} if is_made else {404}), made

@@ -107,6 +107,12 @@ metadata: {name: one, labels: {in: folder}}
 spec:
   podSelector: {matchLabels: {app: web}}
   egress: [{ports: [{port: 53, protocol: UDP}]}]
+---
+apiVersion: node.k8s.io/v1
+kind: RuntimeClass
+metadata: {name: one, labels: {in: folder}}
+handler: kata
+overhead: {podFixed: {cpu: 100m}}
 """
 KINDS = (
     "svc",
@@ -120,6 +126,7 @@ KINDS = (
     "ingressclasses",
     "ing",
     "netpol",
+    "runtimeclasses",
 )
 IN_FOLDER = "--selector=in=folder"
 LINES = (

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -41,6 +42,7 @@ var kinds = map[string]any{
 	"networking.k8s.io/v1/Ingress":                    networkingv1.Ingress{},
 	"networking.k8s.io/v1/IngressClass":               networkingv1.IngressClass{},
 	"networking.k8s.io/v1/NetworkPolicy":              networkingv1.NetworkPolicy{},
+	"node.k8s.io/v1/RuntimeClass":                     nodev1.RuntimeClass{},
 	"policy/v1/Eviction":                              policyv1.Eviction{},
 	"policy/v1/PodDisruptionBudget":                   policyv1.PodDisruptionBudget{},
 	"rbac.authorization.k8s.io/v1/ClusterRole":        rbacv1.ClusterRole{},

@@ -29,6 +29,7 @@ _KINDS = (
     ("Ingress", "ingresses", _NETWORKING, True),
     ("IngressClass", "ingressclasses", _NETWORKING, False),
     ("NetworkPolicy", "networkpolicies", _NETWORKING, True),
+    ("RuntimeClass", "runtimeclasses", "node.k8s.io", False),
 )
 
 STORED: dict[str, Resource[JSON]] = {

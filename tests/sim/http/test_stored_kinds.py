@@ -111,6 +111,7 @@ ROWS: list[tuple[str, JSON, list[str], list[Any]]] = [
         ["Name", "Pod-Selector", "Age"],
         ["one", "app=web,tier in (a,b)", "0s"],
     ),
+    ("RuntimeClass", {"handler": "kata"}, ["Name", "Handler", "Age"], ["one", "kata", "0s"]),
 ]
 SHORT = {
     "Service": ["svc"],

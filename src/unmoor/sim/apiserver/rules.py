@@ -157,6 +157,7 @@ _RULES: dict[str, Rules] = {
     "Ingress": Rules(has_status=True, has_generation=True, fields=NAMESPACED_FIELDS),
     "IngressClass": Rules(has_generation=True, fields=NAMESPACED_FIELDS),
     "NetworkPolicy": Rules(has_generation=True, fields=NAMESPACED_FIELDS),
+    "RuntimeClass": Rules(creates_on_update=True),
     "CustomResourceDefinition": Rules(has_status=True, has_generation=True, returns_deleted=True),
 }
 

@@ -118,6 +118,10 @@ def _ingress_class(obj: JSON, now: datetime) -> list[Any]:
     return [name_of(obj), spec.get("controller", ""), shown, age(obj, now)]
 
 
+def _runtime_class(obj: JSON, now: datetime) -> list[Any]:
+    return [name_of(obj), obj.get("handler", ""), age(obj, now)]
+
+
 def _network_policy(obj: JSON, now: datetime) -> list[Any]:
     return [name_of(obj), selector_text(part(obj, "spec", "podSelector")), age(obj, now)]
 
@@ -143,4 +147,5 @@ LAYOUTS: dict[str, Layout] = {
     "Ingress": Layout((NAME, *text("Class", "Hosts", "Address", "Ports", "Age")), _ingress),
     "IngressClass": Layout((NAME, *text("Controller", "Parameters", "Age")), _ingress_class),
     "NetworkPolicy": Layout((NAME, *text("Pod-Selector", "Age")), _network_policy),
+    "RuntimeClass": Layout((NAME, *text("Handler", "Age")), _runtime_class),
 }
