@@ -21,6 +21,7 @@ from unmoor.engine import judge
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.selection import Term
 from unmoor.engine.sites import Opened, Standing
+from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import Spread, Wish, required_apart
 from unmoor.model import taint
 from unmoor.model.pod import Pod
@@ -68,6 +69,8 @@ class Company(msgspec.Struct, frozen=True):
     near: tuple[tuple[tuple[Term, Count], ...], ...]
     apart: tuple[tuple[str, Count], ...]
     """Topology key to where pods are that this one keeps away from, or that keep it away."""
+    taken: tuple[Refusal, ...] = ()
+    """Claims for one pod only, which another one has: that pod may be anywhere."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -124,12 +127,13 @@ def company_of(wish: Wish, view: View, sites: Sequence[Site], potential: Potenti
             tuple((term, _near_count(group, term, sites)) for term in group) for group in wish.near
         ),
         (*_kept_from(wish, sites), *_kept_away_by(wish.pod, view, sites)),
+        tuple(_taken(wish, sites)),
     )
 
 
 def site_refusals(company: Company, site: Standing) -> tuple[Refusal, ...]:
     """Return what others have against the pod on a standing node."""
-    found: list[Refusal] = []
+    found = list(company.taken)
     for key in company.keys:
         domains = site.domains(key)
         if domains:
@@ -144,13 +148,15 @@ def site_refusals(company: Company, site: Standing) -> tuple[Refusal, ...]:
 def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: Potential) -> Count:
     """Pods that are on their way out do not count (as kube-scheduler has it)."""
     count = Count()
+    # An empty selector selects everything everywhere in Kubernetes, but here nothing.
+    counts_nobody = spread.selection.selector is None or spread.selection.selector.is_empty
     keys = {spread.key, *(one.key for one in wish.spreads if one.is_hard)}
     for site in sites:
         if not all(site.domains(key) for key in keys) or not _counts_for(wish, spread, site):
             continue
         domains = site.domains(spread.key)
         count.domains |= domains
-        there = [pod for pod in site.pods if not pod.is_deleting]
+        there = [pod for pod in site.pods if not pod.is_deleting and not counts_nobody]
         count.add(domains, sum(spread.selection.has(pod) for pod in there))
     count.domains |= potential.get(spread.key, frozenset())
     return count
@@ -215,6 +221,17 @@ def _kept_away_by(pod: Pod, view: View, sites: Iterable[Site]) -> Iterable[tuple
                 if term.selection.has(pod):
                     found.setdefault(term.key, Count()).add(site.domains(term.key), 1)
     return sorted(found.items(), key=lambda item: item[0])
+
+
+def _taken(wish: Wish, sites: Sequence[Site]) -> Iterable[Refusal]:
+    for need in wish.needs:
+        if need.is_exclusive and any(
+            pod.namespace == wish.pod.namespace and need.claim in claims_of(pod)
+            for site in sites
+            for pod in site.pods
+        ):
+            words = "another pod has it, and it is for one pod only (ReadWriteOncePod)"
+            yield Refusal(Constraint.VOLUME, need.claim, words)
 
 
 def _lonely(key: str, domain: str) -> Refusal:

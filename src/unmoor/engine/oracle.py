@@ -77,10 +77,11 @@ def fit(wish: Wish, company: Company, machine: Opened) -> Fit | Refusals:
     against = (
         *judge.taint_refusals(wish.tolerations, machine.taints),
         *judge.port_refusals(wish.ports, machine.ports),
+        *company.taken,
     )
     if against:
         return against
-    refused: Refusals = ()
+    refused: Refusals = wish.no_way
     for way in wish.ways:
         found = _fit(wish, company, machine, way)
         if isinstance(found, Fit):

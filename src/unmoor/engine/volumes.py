@@ -17,7 +17,7 @@ import msgspec
 
 from unmoor.model import names
 from unmoor.model.kinds import CLAIMS, STORAGE_CLASSES, VOLUMES
-from unmoor.model.node_selector import NodeSelectorTerm
+from unmoor.model.node_selector import FIELD_NAME, NodeSelectorTerm
 from unmoor.model.pod import Pod
 from unmoor.model.requirement import NodeSelectorRequirement
 from unmoor.model.snapshot import View
@@ -144,9 +144,18 @@ def _unbound(claim: PersistentVolumeClaim, view: View) -> Need:
     if found.provisioner == NO_PROVISIONER:
         return Need(claim.name, problem=f"it is not bound, and class {found.name} makes none")
     driver = MIGRATED.get(found.provisioner, found.provisioner)
-    where = _allowed(found)
+    where = [terms for terms in (_allowed(found), _chosen(claim)) if terms]
     handle = f"{claim.namespace}/{claim.name}"
-    return Need(claim.name, where=(where,) if where else (), driver=driver, handle=handle)
+    return Need(claim.name, where=tuple(where), driver=driver, handle=handle)
+
+
+def _chosen(claim: PersistentVolumeClaim) -> tuple[NodeSelectorTerm, ...]:
+    """The node that kube-scheduler has chosen, as long as the volume is still being made for it."""
+    node = claim.metadata.annotations.get(names.SELECTED_NODE)
+    if not node:
+        return ()
+    one = NodeSelectorRequirement(key=FIELD_NAME, operator="In", values=(node,))
+    return (NodeSelectorTerm(match_fields=(one,)),)
 
 
 def _default_class(view: View) -> StorageClass | None:

@@ -69,6 +69,8 @@ SPOT = "spot"
 ON_DEMAND = "on-demand"
 
 # Karpenter annotations.
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+"""On a claim: the node that its volume is being made for."""
 DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 DO_NOT_EVICT = "karpenter.sh/do-not-evict"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"

@@ -34,7 +34,8 @@ OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GREATER, LESS)
 OPERATORS_V1 = (*OPERATORS, GREATER_OR_EQUAL, LESS_OR_EQUAL)
 """Those of ``karpenter.sh/v1`` (spec 1.7)."""
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
+_INTEGERS = range(-(2**63), 2**63)
 
 
 class RequirementError(ValueError):
@@ -57,8 +58,11 @@ class NodeSelectorRequirement(Struct):
 
 
 def integer(text: str) -> int | None:
-    """Return the integer that a label value or a bound stands for, None when it is none."""
-    return int(text) if _INTEGER.fullmatch(text) else None
+    """Return the 64-bit integer that a label value or a bound stands for, None when it is none."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if number in _INTEGERS else None
 
 
 class Requirement(msgspec.Struct, frozen=True):

@@ -1,0 +1,33 @@
+"""Where we refuse what kube-scheduler would take, on purpose: the rules, by name.
+
+The other way round there is no rule: what kube-scheduler refuses is never promised.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+
+class Rule(StrEnum):
+    """Why a node is refused that kube-scheduler would take."""
+
+    EVERY_ADDRESS = "the address :: stands for all addresses of a node, as 0.0.0.0 does"
+    FREE_VOLUME = "which of the free volumes a class without provisioner would give, nobody knows"
+    NO_ZONE = "a volume labelled with its zone cannot be reached from a node that is in none"
+    OVERCOMMITTED = "a node of which more is promised than it has takes no pod, whatever it asks"
+    DAEMONS = "room is kept for DaemonSet pods that are still to come"
+
+
+DIFFERENCES: Final[dict[str, tuple[Rule, str]]] = {
+    "host_ports.every_address_of_the_new_kind_is_not_every_address": (Rule.EVERY_ADDRESS, "b"),
+    "rooms.a_pod_that_asks_for_something_else_fits_on_a_node_that_has_too_little": (
+        Rule.OVERCOMMITTED,
+        "",
+    ),
+    "volumes.a_class_without_provisioner_needs_a_free_volume": (Rule.FREE_VOLUME, ""),
+    "volumes.two_claims_need_two_free_volumes": (Rule.FREE_VOLUME, ""),
+    "volumes.the_zone_of_a_volume_may_be_a_label": (Rule.NO_ZONE, "a"),
+    "volumes.such_a_label_may_name_several_zones": (Rule.NO_ZONE, "a b"),
+}
+"""The facts of which the oracle says something else: by which rule, and the nodes it takes."""
