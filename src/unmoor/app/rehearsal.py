@@ -19,7 +19,7 @@ import msgspec
 from unmoor.app import loading, manifests
 from unmoor.app.cli.command import Failure
 from unmoor.app.narrator import Line, Narrator
-from unmoor.cloud.catalogue import ec2_types
+from unmoor.app.price_books import Offer
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
@@ -67,10 +67,11 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it. Money in US dollars, times in simulated seconds."""
+    """What came of it. Money in US dollars at ``prices``, times in simulated seconds."""
 
     lines: list[Line]
     checks: list[Check]
+    prices: str
     usd_per_h_before: float
     usd_per_h_after: float
     spent_usd: float
@@ -93,6 +94,7 @@ class Rehearsal:
         self,
         objects: manifests.Objects,
         *,
+        offer: Offer,
         seed: int,
         notes: manifests.Notes,
         say: Callable[[Line], None],
@@ -101,10 +103,15 @@ class Rehearsal:
         """Build the world; on a virtual loop only."""
         self._objects = objects
         self._notes = notes
-        self._shapes = {shape.name: shape for shape in ec2_types()}
-        self._world = World(seed, cloud=SimulatedCloud, shapes=self._shapes, manners=ROOMY)
+        self._prices = offer.prices
+        self._world = World(
+            seed,
+            cloud=lambda api: SimulatedCloud(api, offer.types),
+            shapes=offer.shapes,
+            manners=ROOMY,
+        )
         self._store = Store()
-        self._narrator = Narrator(self._world.clock, self._shapes, self._tell)
+        self._narrator = Narrator(self._world.clock, offer.shapes, self._tell)
         self._lines: list[Line] = []
         self._say = say
         self._chapter = chapter
@@ -134,6 +141,7 @@ class Rehearsal:
     async def _chapters(self) -> Ending:
         narrator, bill = self._narrator, self._narrator.bill
         self._chapter("The cluster comes up")
+        narrator.tell("cluster", f"machines cost what {self._prices} says")
         await self._create_namespaces()
         machines = await self._apply(is_workload=False)
         is_up = await self._until(lambda: self._are_up(machines), UP_LIMIT_S)
@@ -149,6 +157,7 @@ class Rehearsal:
         return Ending(
             lines=self._lines,
             checks=checks,
+            prices=self._prices,
             usd_per_h_before=round(before, 4),
             usd_per_h_after=round(bill.usd_per_h(), 4),
             spent_usd=round(bill.total_usd(narrator.at_s), 4),

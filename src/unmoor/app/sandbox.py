@@ -26,7 +26,7 @@ from unmoor.app.cli.command import Failure
 from unmoor.app.kubeconfig_file import KubeconfigFile
 from unmoor.app.manifests import Notes, Objects
 from unmoor.app.narrator import Line, Narrator, unplaced
-from unmoor.cloud.catalogue import ec2_types
+from unmoor.app.price_books import Offer
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model import kinds, names
 from unmoor.model.settings import NAMESPACE
@@ -79,6 +79,7 @@ class UpOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a person chose. ``cluster``: whose machines are unmoor's. ``port`` 0: any."""
 
     objects: Objects
+    offer: Offer
     notes: Notes = msgspec.field(default_factory=Notes)
     cluster: str
     host: str
@@ -107,6 +108,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[Member, ...]
     pods: int
     machines: int
+    prices: str
     speed: float
     has_controller: bool
 
@@ -120,9 +122,11 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     evictions: int
     refusals: int
     crashes: int
+    prices: str
     usd_per_h_before: float
     usd_per_h_after: float
     spent_usd: float
+    unpriced: tuple[str, ...]
     faults: dict[str, int]
 
 
@@ -148,17 +152,16 @@ class Sandbox:
     def __init__(self, options: UpOptions, show: Show) -> None:
         """Build everything; nothing moves yet."""
         self._options, self._show = options, show
-        self._shapes = {shape.name: shape for shape in ec2_types()}
         self._machine_clock = SystemClock()
         self._world = World(
             options.seed,
-            cloud=SimulatedCloud,
-            shapes=self._shapes,
+            cloud=lambda api: SimulatedCloud(api, options.offer.types),
+            shapes=options.offer.shapes,
             manners=FAITHFUL,
             epoch=self._machine_clock.now().wall - timedelta(seconds=PRELUDE_S),
         )
         self._store = Store()
-        self._narrator = Narrator(self._world.clock, self._shapes, self._say)
+        self._narrator = Narrator(self._world.clock, options.offer.shapes, self._say)
         self._trouble = Trouble(
             options.faults,
             self._world,
@@ -274,6 +277,7 @@ class Sandbox:
                     machine.metadata.annotations.get(names.MANAGED_BY) == self._options.cluster
                     for machine in self._store.sorted(kinds.MACHINES)
                 ),
+                prices=self._options.offer.prices,
                 speed=self._options.speed,
                 has_controller=self._options.has_controller,
             )
@@ -292,9 +296,11 @@ class Sandbox:
             evictions=narrator.counts["evictions"],
             refusals=narrator.counts["refusals"],
             crashes=narrator.counts["crashes"],
+            prices=self._options.offer.prices,
             usd_per_h_before=round(self._cost[0], 4),
             usd_per_h_after=round(bill.usd_per_h(), 4),
             spent_usd=round(bill.total_usd(narrator.at_s) - self._cost[1], 4),
+            unpriced=tuple(bill.unpriced),
             faults=self._trouble.counts(),
         )
 

@@ -49,6 +49,12 @@ class _Catalogue(msgspec.Struct, frozen=True):
     families: dict[str, _Family]
 
 
+def list_name() -> str:
+    """Return what the prices of the catalogue are called: of where, and of when."""
+    catalogue = _catalogue()
+    return f"catalogue {catalogue.region} {catalogue.as_of}"
+
+
 @cache
 def ec2_types() -> tuple[InstanceType, ...]:
     """Return every type of the catalogue, sorted by name."""
@@ -61,6 +67,7 @@ def ec2_types() -> tuple[InstanceType, ...]:
     return tuple(sorted(made, key=lambda one: one.name))
 
 
+@cache
 def _catalogue() -> _Catalogue:
     text = files.files("unmoor.cloud").joinpath("data/ec2-types.json").read_bytes()
     return msgspec.json.decode(text, type=_Catalogue)

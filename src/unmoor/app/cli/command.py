@@ -75,6 +75,24 @@ def output_option(function: F) -> F:
     )(function)
 
 
+def price_options(function: F) -> F:
+    """Add ``--prices`` and ``--keep-rest``: what the machines of a simulated cloud cost."""
+    function = click.option(
+        "--keep-rest",
+        is_flag=True,
+        help="With a file of prices: what it does not name has the catalogue's price.",
+    )(function)
+    return click.option(
+        "--prices",
+        default="",
+        metavar="FILE|PERCENT",
+        help="What machines cost, in place of the catalogue's prices: those by a percentage dearer "
+        'or cheaper, as in +10%, or a file. A file in JSON holds {type: {zone or "*": {capacity '
+        "type: USD per hour}}}; in CSV, the columns type, zone, capacity type and USD per hour. "
+        "What it does not name has no known price: it is launched last, and in no sum.",
+    )(function)
+
+
 def cluster_options(function: F) -> F:
     """Add ``--kubeconfig`` and ``--context``: which cluster is meant."""
     function = click.option(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,7 @@ from unmoor.app.cli.command import (
     Failure,
     FiniteRange,
     output_option,
+    price_options,
     print_json,
 )
 from unmoor.model.wording import counted
@@ -35,6 +36,7 @@ PACE = 10.0
     examples=(
         "unmoor demo",
         "unmoor demo ./manifests --pace 10",
+        "unmoor demo --prices +10%",
         "unmoor demo -o json | jq .checks",
     ),
 )
@@ -47,8 +49,9 @@ PACE = 10.0
     help="Simulated seconds in a second, 0 for as fast as it goes.  "
     f"[default: {PACE:g} at a terminal, else 0]",
 )
+@price_options
 @output_option
-def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> None:
+def demo(folder: Path | None, seed: int, pace: float | None, output: str, **priced: Any) -> None:
     """Bring a folder's manifests up in a simulated cluster and take nodes out of it.
 
     FOLDER holds Machines, and with them Provisioners, workloads and budgets, as YAML; without it, a
@@ -58,7 +61,7 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> Non
     """
     from rich.console import Console  # noqa: PLC0415 - `unmoor --help` must not import these
 
-    from unmoor.app import manifests  # noqa: PLC0415
+    from unmoor.app import manifests, price_books  # noqa: PLC0415
     from unmoor.app.cli import lines  # noqa: PLC0415
     from unmoor.app.rehearsal import Rehearsal  # noqa: PLC0415
     from unmoor.sim import virtual  # noqa: PLC0415
@@ -68,12 +71,14 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str) -> Non
         pace = PACE if console.is_terminal else 0.0
     notes = manifests.Notes()
     objects = manifests.read(folder or manifests.shipped("quickstart"), notes=notes)
-    if notes.told:
-        click.echo(f"unmoor: {notes.told}", err=True)
+    offer, about_prices = price_books.offer(priced["prices"], keeps_rest=priced["keep_rest"])
+    for told in filter(None, (notes.told, about_prices)):
+        click.echo(f"unmoor: {told}", err=True)
 
     async def play() -> Ending:
         return await Rehearsal(
             objects,
+            offer=offer,
             seed=seed,
             notes=notes,
             say=lambda line: lines.show(console, line),
@@ -112,7 +117,8 @@ def _show_ending(console: Console, ending: Ending) -> None:
     say(
         f"the fleet costs {ending.usd_per_h_after:.4f} USD/h, "
         f"{ending.usd_per_h_before:.4f} USD/h before; "
-        f"these {minutes:.0f} min {seconds:.0f} s cost {ending.spent_usd:.4f} USD"
+        f"these {minutes:.0f} min {seconds:.0f} s cost {ending.spent_usd:.4f} USD "
+        f"(prices: {ending.prices})"
     )
     if ending.unpriced:
         say(f"without the machines whose price is unknown: {', '.join(ending.unpriced)}")

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unmoor.app.cli.command import Command, FiniteRange, output_option, print_json
+from unmoor.app.cli.command import (
+    Command,
+    FiniteRange,
+    output_option,
+    price_options,
+    print_json,
+)
 from unmoor.model.wording import counted
 
 if TYPE_CHECKING:
@@ -101,6 +107,7 @@ HINT_CHARS_MIN = 3
 @click.option(
     "--seed", type=int, default=1, show_default=True, help="Draws names, delays and faults."
 )
+@price_options
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @output_option
 def up(
@@ -125,7 +132,7 @@ def up(
     if faults == HELP:
         _list_faults()
         return
-    from unmoor.app import kubeconfig_file, logs, stopping  # noqa: PLC0415 - heavy
+    from unmoor.app import kubeconfig_file, logs, price_books, stopping  # noqa: PLC0415 - heavy
     from unmoor.app.manifests import Notes, cluster_of  # noqa: PLC0415
     from unmoor.app.sandbox import Sandbox, UpOptions  # noqa: PLC0415
     from unmoor.sim import paced  # noqa: PLC0415
@@ -133,11 +140,15 @@ def up(
     logs.configure(level="error", form="text")
     kubeconfig: Path = chosen.pop("kubeconfig")
     objects = _objects(load, (notes := Notes()), is_empty=chosen.pop("empty"))
+    offer, about = price_books.offer(chosen.pop("prices"), keeps_rest=chosen.pop("keep_rest"))
+    if about:
+        click.echo(f"unmoor: {about}", err=True)
     options = UpOptions(
         faults=_faults(faults, has_controller=not chosen["no_controller"]),
         cluster=(cluster := cluster_of(objects, CLUSTER)),
         objects=_with_instances(objects, cluster),
         notes=notes,
+        offer=offer,
         has_controller=not chosen.pop("no_controller"),
         **chosen,
     )
@@ -300,13 +311,14 @@ class _Text:
         path = shlex.quote(str(started.kubeconfig))
         say(f"\n  [bold]export KUBECONFIG={path}[/bold]\n", soft_wrap=True)
         if started.has_controller:
-            say(f"unmoor looks after {counted(started.machines, 'machine')}.", end=" ")
+            say(f"unmoor looks after {counted(started.machines, 'machine')}.")
         else:
             say(
                 "unmoor is not in it. To run it beside, in another terminal:\n\n"
                 f"  unmoor run --cloud simulated --kubeconfig {path}\n",
                 soft_wrap=True,
             )
+        say(f"Machines cost what {started.prices} says.", soft_wrap=True)
         say("Ctrl-C ends everything. What happens from now on:\n", soft_wrap=True)
 
     def line(self, line: Line, at: datetime) -> None:
@@ -331,9 +343,13 @@ class _Text:
         if ended.usd_per_h_before:
             say(
                 f"the fleet costs {ended.usd_per_h_after:.4f} USD/h, "
-                f"{ended.usd_per_h_before:.4f} USD/h before; it spent {ended.spent_usd:.4f} USD",
+                f"{ended.usd_per_h_before:.4f} USD/h before; it spent {ended.spent_usd:.4f} USD "
+                f"(prices: {ended.prices})",
                 soft_wrap=True,
             )
+        if ended.unpriced:
+            told = ", ".join(ended.unpriced)
+            say(f"without the machines whose price is unknown: {told}", soft_wrap=True)
         if ended.crashes:
             say(f"[red]{counted(ended.crashes, 'step')} of unmoor crashed: a bug[/red]")
         if ended.faults:
