@@ -9,7 +9,16 @@ import pytest
 
 from tests import builders
 from tests.builders import changed, machine, node, pod
-from tests.engine.pieces import asking, csi_node, daemon_pod, daemon_set, in_flight, instance_type
+from tests.engine.pieces import (
+    asking,
+    csi_node,
+    daemon_pod,
+    daemon_set,
+    in_flight,
+    instance_type,
+    spec_of,
+    uninitialized,
+)
 from unmoor.engine.oracle import solve
 from unmoor.engine.refusal import Constraint
 from unmoor.engine.requests import requests_of
@@ -30,10 +39,12 @@ from unmoor.model.scheduling import (
     WeightedPodAffinityTerm,
 )
 from unmoor.model.selector import LabelSelector
+from unmoor.model.taint import Taint
 from unmoor.runtime.ports import Broken
 from unmoor.runtime.store import Store
 
 TYPES = (instance_type(),)
+TAINT = Taint(key="example.org/mine", effect="NoSchedule")
 WITH_VOLUME = pod(
     "db",
     volumes=(Volume(name="data", persistent_volume_claim=ClaimSource(claim_name="data")),),
@@ -310,3 +321,63 @@ def test_the_same_question_gets_the_same_answer() -> None:
     assert [(p.name, p.reserved) for p in one.places().values()] == [
         (p.name, p.reserved) for p in other.places().values()
     ]
+
+
+# ---------------------------------------------------------------------- kept, and made from scratch
+
+
+def anything(dice: random.Random, number: int) -> Object:
+    """Some object of a small world, as it may be."""
+    name = dice.choice("abc")
+    match dice.randrange(9):
+        case 0:
+            gone = builders.NOW if dice.random() < 0.2 else None
+            return node(name, deleted_at=gone, is_ready=dice.random() < 0.5)
+        case 1:
+            return uninitialized(name, labels={"number": str(number)})
+        case 2:
+            return machine(f"m-{name}", taints=(TAINT,) if dice.random() < 0.5 else ())
+        case 3:
+            return in_flight(f"m-{name}")
+        case 4:
+            return daemon_set(f"set-{name}", spec_of({"cpu": f"{dice.randrange(9)}"}))
+        case 5:
+            return csi_node(name, ebs=dice.randrange(9))
+        case 6:
+            return daemon_pod(f"daemon-{name}", on=dice.choice("abc"), owner=f"set-{name}")
+        case _:
+            phase = dice.choice(("Running", "Running", "Failed"))
+            return pod(f"pod-{dice.randrange(6)}", on=dice.choice(("a", "b", "c", "")), phase=phase)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_kept_is_what_would_be_made_from_scratch(seed: int) -> None:
+    dice, state = random.Random(seed), State()
+    views = [state.store.freeze()]
+    for number in range(60):
+        obj = anything(dice, number)
+        known = state.store.all(KINDS[KIND_OF[type(obj)]]).get(obj.key)
+        if known is not None and dice.random() < 0.3:
+            state.lose(known)
+        else:
+            state.hear(obj)
+        views.append(state.store.freeze())
+        # Mostly the latest, now and then an earlier one once more.
+        view = views[-1] if dice.random() < 0.8 else dice.choice(views)
+        without = dice.sample(["a", "b", "m-c"], dice.randrange(2))
+        placing = set(dice.sample(sorted(view.all(PODS)), min(2, len(view.all(PODS)))))
+        kept = state.scenery.scene_of(view, TYPES, without=without, placing=placing)
+
+        assert kept == scene_of(view, TYPES, without=without, placing=placing)
+
+
+def test_after_a_failure_everything_is_made_again() -> None:
+    """Nothing half done is used again."""
+    state = State(node("a"), pod("one"))
+    state.places()
+    broken: Any = object()
+    with pytest.raises(AttributeError):
+        state.scenery.scene_of(broken, TYPES)
+    state.hear(pod("two"))
+
+    assert state.pods_on("a") == ["one", "two"]

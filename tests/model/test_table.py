@@ -48,6 +48,36 @@ def test_every_past_is_as_a_copy(steps: list[tuple[str, str, int]]) -> None:
         assert [key in past for key in "abcd"] == [key in then for key in "abcd"]
 
 
+@given(STEPS)
+def test_a_past_knows_which_keys_may_differ_later(steps: list[tuple[str, str, int]]) -> None:
+    table: Table[str, int] = Table()
+    pasts: list[tuple[Past[str, int], dict[str, int]]] = [(table.past(), {})]
+    for what, key, value in steps:
+        match what:
+            case "put":
+                table.put(key, value)
+            case "remove":
+                table.remove(key)
+            case _:
+                pasts.append((table.past(), dict(table)))
+    pasts.append((table.past(), dict(table)))
+
+    for index, (then, old) in enumerate(pasts):
+        for now, new in pasts[index:]:
+            differ = {key for key in "abcd" if old.get(key) != new.get(key)}
+            assert differ <= set(then.since(now) or ())
+        assert set(then.since(table) or ()) == set(then.since(pasts[-1][0]) or ())
+    assert not pasts[-1][0].since(table)
+
+
+def test_of_another_table_nobody_knows() -> None:
+    one: Table[str, int] = Table()
+    other: Table[str, int] = Table()
+
+    assert one.past().since(other) is None
+    assert one.past().since(other.past()) is None
+
+
 def test_what_was_not_there_is_an_error() -> None:
     table: Table[str, int] = Table()
     past = table.past()

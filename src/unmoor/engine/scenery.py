@@ -13,25 +13,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from unmoor.engine.daemons import Daemon, asked_of, daemons_of
-from unmoor.engine.limits import left_by
+from unmoor.engine.ahead import started_of, template_of
+from unmoor.engine.daemons import Daemon, daemons_of
 from unmoor.engine.places import Found, Sources, amounts_of, place_of
-from unmoor.engine.scene import Scene, Started, Template
-from unmoor.engine.sites import offerings_of, suits
+from unmoor.engine.scene import Scene
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
-from unmoor.model.kinds import CSI_NODES, MACHINES, NODES, PODS, PROVISIONERS
+from unmoor.model.kinds import CSI_NODES, DAEMON_SETS, MACHINES, NODES, PODS, PROVISIONERS
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
-from unmoor.model.provisioner import Provisioner, requirements_of, validate
-from unmoor.model.requirement import RequirementError, Requirements
+from unmoor.model.pod import Pod
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
 
-TYPES_SHOWN = 3
-"""So many types are named when none of them is to be had."""
 _UNCLAIMED = Taint(key=names.UNINITIALIZED, effect=taint.NO_SCHEDULE)
 
 
@@ -54,11 +50,14 @@ def scene_of(
 class Scenery:
     """Keeps the places of the last scene, for those that have not changed since.
 
-    Dropping it costs time only. Not to be shared between threads.
+    Dropping it costs time only. It keeps the last view, too, from which a later one of the same
+    store tells what has changed. Not to be shared between threads.
     """
 
     def __init__(self) -> None:
         """Start knowing nothing."""
+        self._last: View | None = None
+        self._pods: dict[str, tuple[Pod, ...]] = {}
         self._daemons: tuple[Daemon, ...] = ()
         self._known: dict[tuple[bool, str], tuple[Sources, Found]] = {}
 
@@ -76,14 +75,16 @@ class Scenery:
         placing: Collection[Key] = (),
     ) -> Scene:
         """Return what a simulation looks at (see :func:`scene_of`)."""
+        last, self._last = self._last, None  # What is left half done is not used again.
         known, self._known = self._known, {}
-        daemons = daemons_of(view)
+        daemons = self._follow(view, last)
         if daemons != self._daemons:
             known, self._daemons = {}, daemons
         gone = frozenset(without)
         kept: dict[tuple[bool, str], tuple[Sources, Found]] = {}
         found = []
-        for key, sources in _sources(view, frozenset(placing)):
+        roll = _Roll.of(view)
+        for key, sources in _sources(roll, self._pods, frozenset(placing)):
             before = known.get(key)
             if sources.is_called(gone):
                 kept |= {key: before} if before is not None else {}
@@ -92,157 +93,44 @@ class Scenery:
                 before = (sources, place_of(sources, daemons))
             kept[key] = before
             found.append(before[1])
-        started, promised = _started(view, types, daemons, gone)
-        used = _used((*((one.place.provisioner, one.capacity) for one in found), *promised))
+        begun = [one for one in roll.machines if not one.provider_id and one.name not in gone]
+        started = started_of(begun, types, daemons)
+        used = _used(
+            [(one.place.provisioner, one.capacity) for one in found]
+            + [(one.provisioner, capacity) for one, capacity in started]
+            + [(one.provisioner_name, _capacity(one)) for one in roll.lost if one.name not in gone]
+        )
         templates = [
-            _template(one, types, daemons, used.get(one.name, {}))
+            template_of(one, types, daemons, used.get(one.name, {}))
             for one in view.sorted(PROVISIONERS)
             if not one.is_deleting
         ]
-        self._known = kept
+        self._last, self._known = view, kept
         return Scene(
             view=view,
             places=tuple(sorted((one.place for one in found), key=lambda place: place.order)),
-            started=started,
+            started=tuple(one for one, _ in started),
             templates=tuple(sorted(templates, key=lambda template: template.order)),
         )
 
-
-# ------------------------------------------------------------------------------------------ places
-
-
-def _sources(view: View, placing: frozenset[Key]) -> Iterator[tuple[tuple[bool, str], Sources]]:
-    """Each node and each launched machine without one, unless it is being deleted."""
-    moved = {pod.node_name for key in placing if (pod := view.all(PODS).get(key)) is not None}
-    unreadable = view.nodes_with_unreadable_pods()
-    for (_, name), node in view.all(NODES).items():
-        machines = view.machines_of(node.provider_id)
-        if node.is_deleting or _is_unclaimed(node) or any(one.is_deleting for one in machines):
-            continue
-        pods = view.pods_on(name)
-        if name in moved:
-            pods = tuple(pod for pod in pods if pod.key not in placing)
-        yield (
-            (True, name),
-            Sources(
-                node=node,
-                machine=machines[0] if len(machines) == 1 else None,
-                pods=pods,
-                volumes=view.get(CSI_NODES, name),
-                has_unreadable_pods=name in unreadable,
-            ),
-        )
-    seen = set()
-    for machine in view.sorted(MACHINES):
-        if not _is_in_flight(view, machine) or machine.is_deleting:
-            continue
-        if machine.provider_id not in seen:
-            seen.add(machine.provider_id)
-            yield (False, machine.name), Sources(node=None, machine=machine, pods=())
-
-
-def _is_unclaimed(node: Node) -> bool:
-    """Nobody knows yet which machine it is: its machine is looked at in its place (spec 2.1)."""
-    if node.provider_id:
-        return False
-    return bool(node.provisioner_name) or taint.has(node.spec.taints, _UNCLAIMED)
-
-
-def _is_in_flight(view: View, machine: Machine) -> bool:
-    """Launched, and its node has not joined yet. One that has lost its node promises nothing."""
-    if not machine.provider_id or machine.node_name:
-        return False
-    return not view.nodes_of(machine.provider_id)
-
-
-# ---------------------------------------------------------------------------------------- machines
-
-
-class _Ahead(msgspec.Struct, frozen=True):
-    """What a machine that is not launched yet may become; many machines share one."""
-
-    requirements: Requirements
-    types: tuple[InstanceType, ...]
-    daemons: Resources
-    capacity: Resources
-
-
-def _started(
-    view: View,
-    types: Sequence[InstanceType],
-    daemons: tuple[Daemon, ...],
-    gone: frozenset[str],
-) -> tuple[tuple[Started, ...], list[tuple[str, Resources]]]:
-    """The machines that are not launched yet; and, by provisioner, what counts against its limits.
-
-    That is the most that such a machine may come to, and the capacity of one that has lost its
-    node: the instance may still be there.
-    """
-    found: list[Started] = []
-    promised: list[tuple[str, Resources]] = []
-    by_name = {one.name: one for one in types}
-    known: dict[object, _Ahead | None] = {}
-    for machine in view.sorted(MACHINES):
-        if machine.is_deleting or machine.name in gone:
-            continue
-        if machine.provider_id:
-            if machine.node_name and not view.nodes_of(machine.provider_id):
-                promised.append(
-                    (machine.provisioner_name, amounts_of(machine.status.capacity) or {})
-                )
-            continue
-        spec, labels = machine.spec, machine.metadata.labels
-        same = (spec.requirements, spec.taints, tuple(labels.items()))
-        if same not in known:
-            known[same] = _ahead(machine, by_name, daemons)
-        ahead = known[same]
-        if ahead is None:
-            continue
-        promised.append((machine.provisioner_name, ahead.capacity))
-        found.append(
-            Started(
-                name=machine.name,
-                provisioner=machine.provisioner_name,
-                requirements=ahead.requirements,
-                taints=machine.spec.taints,
-                types=ahead.types,
-                daemons=ahead.daemons,
-            )
-        )
-    return tuple(found), promised
-
-
-def _ahead(
-    machine: Machine, by_name: Mapping[str, InstanceType], daemons: tuple[Daemon, ...]
-) -> _Ahead | None:
-    """None when its requirements mean nothing: it will never be launched."""
-    try:
-        written = Requirements.from_api(machine.spec.requirements)
-    except RequirementError:
-        return None
-    requirements = written.intersection(Requirements.from_labels(machine.metadata.labels))
-    wanted = requirements.get(names.INSTANCE_TYPE)
-    named = by_name if wanted.is_complement else sorted(wanted.values & by_name.keys())
-    suiting = _suiting((by_name[name] for name in named), requirements)
-    return _Ahead(
-        requirements=requirements,
-        types=_to_be_had(suiting, requirements),
-        daemons=asked_of(daemons, requirements, machine.spec.taints),
-        capacity=resources.largest(*(one.capacity for one in suiting)),
-    )
-
-
-def _suiting(types: Iterable[InstanceType], requirements: Requirements) -> tuple[InstanceType, ...]:
-    """The types that suit, to be had or not."""
-    if any(one.is_nothing for one in requirements):
-        return ()
-    return tuple(one for one in types if suits(one, requirements))
-
-
-def _to_be_had(
-    types: Iterable[InstanceType], requirements: Requirements
-) -> tuple[InstanceType, ...]:
-    return tuple(one for one in types if offerings_of(one, requirements))
+    def _follow(self, view: View, last: View | None) -> tuple[Daemon, ...]:
+        """Know which pods are on which node, and what DaemonSets ask of nodes."""
+        changed = view.changed_since(last, PODS) if last is not None else None
+        if last is None or changed is None:
+            self._pods = view.pods_by_node()
+            return daemons_of(view)
+        then, now = last.all(PODS), view.all(PODS)
+        pods = [one for key in changed for one in (then.get(key), now.get(key)) if one is not None]
+        for name in dict.fromkeys(pod.node_name for pod in pods):
+            there = view.pods_on(name)
+            if there:
+                self._pods[name] = there
+            else:
+                self._pods.pop(name, None)
+        owners = view.changed_since(last, DAEMON_SETS)
+        if owners is None or owners or any(pod.is_daemon for pod in pods):
+            return daemons_of(view)
+        return self._daemons
 
 
 def _used(parts: Iterable[tuple[str, Resources]]) -> dict[str, Resources]:
@@ -253,51 +141,86 @@ def _used(parts: Iterable[tuple[str, Resources]]) -> dict[str, Resources]:
     return {name: resources.total(parts) for name, parts in by_provisioner.items()}
 
 
-# --------------------------------------------------------------------------------------- templates
+def _capacity(lost: Machine) -> Resources:
+    return amounts_of(lost.status.capacity) or {}
 
 
-def _template(
-    provisioner: Provisioner,
-    types: Sequence[InstanceType],
-    daemons: tuple[Daemon, ...],
-    used: Resources,
-) -> Template:
-    errors = validate(provisioner)
-    if errors:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        return Template(
-            provisioner=provisioner.name,
-            weight=provisioner.weight,
-            requirements=Requirements({}),
-            problem=f"{errors[0]}{more}",
+class _Roll(msgspec.Struct, frozen=True):
+    """Nodes, and machines that are not going, and which belong together.
+
+    ``joined``: the instances whose nodes are there. ``lost``: machines that have lost their node,
+    whose instance may still be there.
+    """
+
+    view: View
+    nodes: list[Node]
+    machines: list[Machine]
+    joined: frozenset[str]
+    by_instance: dict[str, list[Machine]]
+    """Those that are going, too."""
+
+    @classmethod
+    def of(cls, view: View) -> _Roll:
+        nodes, machines = list(view.all(NODES).values()), view.sorted(MACHINES)
+        by_instance: dict[str, list[Machine]] = {}
+        for one in machines:
+            if one.provider_id:
+                by_instance.setdefault(one.provider_id, []).append(one)
+        joined = frozenset(node.provider_id for node in nodes)
+        return cls(
+            view, nodes, [one for one in machines if not one.is_deleting], joined, by_instance
         )
-    requirements = requirements_of(provisioner)
-    suiting = _suiting(types, requirements)
-    available = _to_be_had(suiting, requirements)
-    return Template(
-        provisioner=provisioner.name,
-        weight=provisioner.weight,
-        requirements=requirements,
-        taints=provisioner.spec.taints,
-        types=available,
-        daemons=asked_of(daemons, requirements, provisioner.spec.taints),
-        remaining=left_by(provisioner, used).amounts,
-        problem="" if available else _nothing_to_be_had(provisioner, requirements, suiting),
-    )
+
+    @property
+    def lost(self) -> Iterator[Machine]:
+        for one in self.machines:
+            if one.provider_id and one.node_name and one.provider_id not in self.joined:
+                yield one
+
+    @property
+    def in_flight(self) -> Iterator[Machine]:
+        """Launched, and the node has not joined yet; of several of one instance, the first."""
+        for one in self.machines:
+            if not one.provider_id or one.node_name or one.provider_id in self.joined:
+                continue
+            if self.by_instance[one.provider_id][0] is one:
+                yield one
 
 
-def _nothing_to_be_had(
-    provisioner: Provisioner, requirements: Requirements, suiting: tuple[InstanceType, ...]
-) -> str:
-    subject = f"provisioner/{provisioner.name}: spec.requirements"
-    for one in requirements:
-        if one.is_nothing:
-            return f"{subject}: {one}, because they contradict each other; change one of them"
-    if not suiting:
-        return f"{subject}: no instance type suits them; allow more"
-    shown = ", ".join(one.name for one in suiting[:TYPES_SHOWN])
-    more = f" and {len(suiting) - TYPES_SHOWN} more" if len(suiting) > TYPES_SHOWN else ""
-    return (
-        f"{subject}: {shown}{more} would suit, none is to be had now in an allowed zone and "
-        "capacity type; wait, or allow more"
-    )
+# ------------------------------------------------------------------------------------------ places
+
+
+def _sources(
+    roll: _Roll, pods_by_node: Mapping[str, tuple[Pod, ...]], placing: frozenset[Key]
+) -> Iterator[tuple[tuple[bool, str], Sources]]:
+    """Each node and each launched machine without one, unless it is being deleted."""
+    pods, volumes = roll.view.all(PODS), roll.view.all(CSI_NODES)
+    moved = {pod.node_name for key in placing if (pod := pods.get(key)) is not None}
+    unreadable = roll.view.nodes_with_unreadable_pods()
+    for node in roll.nodes:
+        machines = roll.by_instance.get(node.provider_id, ())
+        if node.is_deleting or _is_unclaimed(node) or any(one.is_deleting for one in machines):
+            continue
+        name = node.name
+        there = pods_by_node.get(name, ())
+        if name in moved:
+            there = tuple(pod for pod in there if pod.key not in placing)
+        yield (
+            (True, name),
+            Sources(
+                node=node,
+                machine=machines[0] if len(machines) == 1 else None,
+                pods=there,
+                volumes=volumes.get(("", name)),
+                has_unreadable_pods=name in unreadable,
+            ),
+        )
+    for machine in roll.in_flight:
+        yield (False, machine.name), Sources(node=None, machine=machine, pods=())
+
+
+def _is_unclaimed(node: Node) -> bool:
+    """Nobody knows yet which machine it is: its machine is looked at in its place (spec 2.1)."""
+    if node.provider_id:
+        return False
+    return bool(node.provisioner_name) or taint.has(node.spec.taints, _UNCLAIMED)

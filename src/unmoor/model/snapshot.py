@@ -161,6 +161,13 @@ class View:
         """The pods bound to a node, ordered by (namespace, name)."""
         return self._by("pods_by_node", "Pod", node_name)
 
+    def pods_by_node(self) -> dict[str, tuple[Pod, ...]]:
+        """What :meth:`pods_on` says of each node that has pods, several times as fast."""
+        held = self._objects["Pod"]
+        pods = held.whole() if isinstance(held, Past) else held
+        entries = self._indexes["pods_by_node"].items()
+        return {str(node): tuple([pods[key] for key in keys]) for node, keys in entries}
+
     def pods_without_node(self) -> tuple[Pod, ...]:
         """The pods that are bound to no node yet, finished ones aside, by (namespace, name)."""
         return self._by("pods_without_node", "Pod", "")
@@ -265,6 +272,16 @@ class View:
         frozen._answers = dict(self._answers)
         frozen._broken = {kind: dict(broken) for kind, broken in self._broken.items()}
         return frozen
+
+    def changed_since(self, earlier: View, resource: Resource[T]) -> Collection[Key] | None:
+        """The keys of a kind whose objects may have changed since an earlier, frozen view.
+
+        None when nobody knows: the two do not show the same store, or not in this order.
+        """
+        then = earlier._objects[resource.kind]
+        if not isinstance(then, Past) or earlier.version > self.version:
+            return None
+        return then.since(self._objects[resource.kind])
 
     def _by(self, index: str, kind: str, entry: Hashable) -> tuple[Any, ...]:
         keys = self._indexes[index].get(entry)

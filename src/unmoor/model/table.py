@@ -14,7 +14,7 @@ Must not: be changed by two threads, or by anything but ``put`` and ``remove``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Collection, Hashable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Final, Generic, TypeVar
 from weakref import ref
 
@@ -69,6 +69,19 @@ class Past(Mapping[K, V], Generic[K, V]):
         self._table = table
         self._before: dict[K, V] = {}
 
+    def since(self, later: Table[K, V] | Past[K, V]) -> Collection[K] | None:
+        """Return the keys that may differ in a later state of the same table.
+
+        None when ``later`` is neither the table nor one of its pasts: nobody knows.
+        """
+        if later is self._table or (isinstance(later, Past) and later.shows(self._table)):
+            return self._before.copy().keys()
+        return None
+
+    def shows(self, table: Table[K, V]) -> bool:
+        """True when it is a past of this table."""
+        return self._table is table
+
     def note(self, key: K, value: V) -> None:
         """Be told what is about to be replaced."""
         self._before.setdefault(key, value)
@@ -93,25 +106,26 @@ class Past(Mapping[K, V], Generic[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         """Every key, in no particular order."""
-        return iter(self._whole())
+        return iter(self.whole())
 
     def __len__(self) -> int:
         """How many there were."""
-        return len(self._whole())
+        return len(self.whole())
 
     def keys(self) -> KeysView[K]:
         """Every key."""
-        return self._whole().keys()
+        return self.whole().keys()
 
     def values(self) -> ValuesView[V]:
         """Every value."""
-        return self._whole().values()
+        return self.whole().values()
 
     def items(self) -> ItemsView[K, V]:
         """Every key with its value."""
-        return self._whole().items()
+        return self.whole().items()
 
-    def _whole(self) -> dict[K, V]:
+    def whole(self) -> dict[K, V]:
+        """All of it as a dictionary, for whoever looks up most of it."""
         whole = dict(self._table)
         for key, value in self._before.copy().items():
             if value is _ABSENT:

@@ -1,0 +1,151 @@
+"""What may machines to come be? Those that are started, and those of each provisioner.
+
+A machine that means nothing is left out: it will never be launched, as its own reports say. A
+provisioner that cannot be used says why.
+
+Must not: look at what is there; who asks says how much of the limits is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from unmoor.engine.daemons import Daemon, asked_of
+from unmoor.engine.limits import left_by
+from unmoor.engine.scene import Started, Template
+from unmoor.engine.sites import offerings_of, suits
+from unmoor.model import names, resources
+from unmoor.model.instance import InstanceType
+from unmoor.model.machine import Machine
+from unmoor.model.provisioner import Provisioner, requirements_of, validate
+from unmoor.model.requirement import RequirementError, Requirements
+from unmoor.model.resources import Resources
+
+TYPES_SHOWN = 3
+"""So many types are named when none of them is to be had."""
+
+
+class _Future(msgspec.Struct, frozen=True):
+    """What a machine that is not launched yet may become; many machines share one."""
+
+    requirements: Requirements
+    types: tuple[InstanceType, ...]
+    daemons: Resources
+    capacity: Resources
+
+
+def started_of(
+    machines: Iterable[Machine], types: Sequence[InstanceType], daemons: tuple[Daemon, ...]
+) -> list[tuple[Started, Resources]]:
+    """Return what these machines may become, each with the most capacity that it may come to."""
+    by_name = {one.name: one for one in types}
+    known: dict[object, _Future | None] = {}
+    found = []
+    for machine in machines:
+        spec, labels = machine.spec, machine.metadata.labels
+        same = (spec.requirements, spec.taints, tuple(labels.items()))
+        if same not in known:
+            known[same] = _future(machine, by_name, daemons)
+        future = known[same]
+        if future is None:
+            continue
+        started = Started(
+            name=machine.name,
+            provisioner=machine.provisioner_name,
+            requirements=future.requirements,
+            taints=spec.taints,
+            types=future.types,
+            daemons=future.daemons,
+        )
+        found.append((started, future.capacity))
+    return found
+
+
+def _future(
+    machine: Machine, by_name: Mapping[str, InstanceType], daemons: tuple[Daemon, ...]
+) -> _Future | None:
+    """None when its requirements mean nothing.
+
+    A type that is out of stock may be back before the launch: it counts for the capacity.
+    """
+    try:
+        written = Requirements.from_api(machine.spec.requirements)
+    except RequirementError:
+        return None
+    requirements = written.intersection(Requirements.from_labels(machine.metadata.labels))
+    wanted = requirements.get(names.INSTANCE_TYPE)
+    named = by_name if wanted.is_complement else sorted(wanted.values & by_name.keys())
+    suiting = _suiting((by_name[name] for name in named), requirements)
+    return _Future(
+        requirements=requirements,
+        types=_to_be_had(suiting, requirements),
+        daemons=asked_of(daemons, requirements, machine.spec.taints),
+        capacity=resources.largest(*(one.capacity for one in suiting)),
+    )
+
+
+def template_of(
+    provisioner: Provisioner,
+    types: Sequence[InstanceType],
+    daemons: tuple[Daemon, ...],
+    used: Resources,
+) -> Template:
+    """Return what a provisioner's next machine would be.
+
+    ``used``: the capacity of its machines, as far as it counts against its limits. Never raises:
+    what is wrong with the provisioner is its ``problem``.
+    """
+    errors = validate(provisioner)
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        return Template(
+            provisioner=provisioner.name,
+            weight=provisioner.weight,
+            requirements=Requirements({}),
+            problem=f"{errors[0]}{more}",
+        )
+    requirements = requirements_of(provisioner)
+    suiting = _suiting(types, requirements)
+    available = _to_be_had(suiting, requirements)
+    return Template(
+        provisioner=provisioner.name,
+        weight=provisioner.weight,
+        requirements=requirements,
+        taints=provisioner.spec.taints,
+        types=available,
+        daemons=asked_of(daemons, requirements, provisioner.spec.taints),
+        remaining=left_by(provisioner, used).amounts,
+        problem="" if available else _nothing_to_be_had(provisioner, requirements, suiting),
+    )
+
+
+def _nothing_to_be_had(
+    provisioner: Provisioner, requirements: Requirements, suiting: tuple[InstanceType, ...]
+) -> str:
+    subject = f"provisioner/{provisioner.name}: spec.requirements"
+    for one in requirements:
+        if one.is_nothing:
+            return f"{subject}: {one}, because they contradict each other; change one of them"
+    if not suiting:
+        return f"{subject}: no instance type suits them; allow more"
+    shown = ", ".join(one.name for one in suiting[:TYPES_SHOWN])
+    more = f" and {len(suiting) - TYPES_SHOWN} more" if len(suiting) > TYPES_SHOWN else ""
+    return (
+        f"{subject}: {shown}{more} would suit, none is to be had now in an allowed zone and "
+        "capacity type; wait, or allow more"
+    )
+
+
+def _suiting(types: Iterable[InstanceType], requirements: Requirements) -> tuple[InstanceType, ...]:
+    """The types that suit, to be had or not."""
+    if any(one.is_nothing for one in requirements):
+        return ()
+    return tuple(one for one in types if suits(one, requirements))
+
+
+def _to_be_had(
+    types: Iterable[InstanceType], requirements: Requirements
+) -> tuple[InstanceType, ...]:
+    return tuple(one for one in types if offerings_of(one, requirements))
