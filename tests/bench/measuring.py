@@ -206,6 +206,27 @@ def read_face(raw: dict[str, Any]) -> Iterator[Figure]:
     yield Figure("memory of 10,000 pods", raw["held_mb"] / pods * 10_000, "MB")
 
 
+# ---------------------------------------------------------------------------------------- scenery
+
+
+def scenery(size: Size) -> dict[str, Any]:
+    """What the engine looks at, for two thirds of the pods."""
+    sizes = ("--nodes", str(size.nodes), "--pods", str(size.pods * 2 // 3))
+    return client("tests.bench.scenery", *sizes)
+
+
+def read_scenery(raw: dict[str, Any]) -> Iterator[Figure]:
+    """From scratch, and from what was kept."""
+    yield Figure("from scratch", raw["fresh_s"] * 1e3, "ms", goal=1000.0)
+    yield Figure("again, nothing has changed", raw["same_s"] * 1e3, "ms")
+    yield Figure(
+        f"again, {raw['changed_pods']:,} pods have changed",
+        raw["changed_s"] * 1e3,
+        "ms",
+        goal=100.0,
+    )
+
+
 # ------------------------------------------------------------------------------------------ parts
 
 
@@ -270,6 +291,15 @@ BENCHMARKS = (
         "server is as particular as it can be.",
         face,
         read_face,
+    ),
+    Benchmark(
+        "scenery",
+        "What the engine looks at",
+        "Nodes, machines and provisioners become places and templates, with what DaemonSets and "
+        "limits leave; 5,000 nodes, 100,000 pods and all types of the catalogue. Medians of the "
+        "processor time of five looks.",
+        scenery,
+        read_scenery,
     ),
     Benchmark(
         "parts",

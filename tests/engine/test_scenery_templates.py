@@ -277,3 +277,14 @@ def test_daemon_sets_will_ask_for_their_share() -> None:
 
     assert template(provisioner(), agent).daemons == {"cpu": 1000, "pods": 1}
     assert started(begun, agent).daemons == {}
+
+
+def test_machines_that_differ_in_their_taints_alone_are_told_apart() -> None:
+    begun = [machine("m-a", is_new=True, taints=(MINE,)), machine("m-b", is_new=True)]
+
+    found = scene(daemon_set(), *begun).started
+
+    assert [(one.taints, one.daemons) for one in found] == [
+        ((MINE,), {}),
+        ((), {"cpu": 1000, "pods": 1}),
+    ]

@@ -12,6 +12,7 @@ Must not: look at room; DaemonSet pods are reserved for, whoever else wants to r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -28,6 +29,8 @@ from unmoor.model.selector import SelectorError
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint, Toleration
 from unmoor.model.workload import DAEMON_TOLERATIONS, DaemonSet
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Daemon(msgspec.Struct, frozen=True):
@@ -72,11 +75,14 @@ def daemons_of(view: View) -> tuple[Daemon, ...]:
 
 def _newest(pods: tuple[Pod, ...]) -> Pod | None:
     """The live pod that was made last; of several, the last by name."""
-    live = [pod for pod in pods if not pod.is_terminal and not pod.is_deleting]
-    dated = [pod for pod in live if pod.metadata.creation_timestamp is not None]
-    if not dated:
-        return live[-1] if live else None
-    return max(dated, key=lambda pod: (pod.metadata.creation_timestamp, pod.name))
+    newest, made = None, _NEVER
+    for pod in pods:
+        if pod.metadata.deletion_timestamp is not None or pod.is_terminal:
+            continue
+        created = pod.metadata.creation_timestamp or _NEVER
+        if created >= made:  # They come by name.
+            newest, made = pod, created
+    return newest
 
 
 def _daemon(owner: DaemonSet, newest: Pod | None) -> Daemon | None:
@@ -128,9 +134,9 @@ def reserved_on(
     """
     there: dict[str, list[Pod]] = {}
     for pod in pods:
-        owner = pod.metadata.controller
-        if owner is not None and owner.kind == DAEMON_SETS.kind:
-            there.setdefault(owner.uid, []).append(pod)
+        for owner in pod.metadata.owner_references:
+            if owner.kind == DAEMON_SETS.kind and owner.controller:
+                there.setdefault(owner.uid, []).append(pod)
     missing = []
     for one in daemons:
         if not taint.tolerates_all(one.tolerations, taints) or not one.is_for(name, labels):

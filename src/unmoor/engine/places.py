@@ -140,11 +140,11 @@ def _filled(reported: dict[str, int], promised: Resources | None) -> dict[str, i
 
 def _capacity(node: Node | None, machine: Machine | None, *, is_initialized: bool) -> Resources:
     """What cannot be read on the node is taken from its machine; on both, it counts as nothing."""
-    promised = amounts_of(machine.status.capacity) if machine is not None else None
     reported = amounts_of(node.status.capacity) if node is not None else None
-    if reported is None:
-        return promised or {}
-    return reported if is_initialized else _filled(reported, promised)
+    if reported is not None and is_initialized:
+        return reported
+    promised = amounts_of(machine.status.capacity) if machine is not None else None
+    return _filled(reported or {}, promised)
 
 
 def _volume_room(volumes: CSINode | None) -> dict[str, int]:
