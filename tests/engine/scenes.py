@@ -38,12 +38,14 @@ def as_object(kind: type[Any], body: Mapping[str, Any]) -> Any:
 def instance_type(
     name: str, *, cpu: int = 4, memory_gib: int = 4, pods: int = 5, arch: str = "amd64", **more: Any
 ) -> InstanceType:
-    """A type; ``more``: ``os``, ``zones``, ``capacity_types``, ``extra`` resources, ``price``."""
+    """A type; ``more``: ``os``, ``zones``, ``capacity_types``, ``extra`` resources, ``price``,
+    ``sold`` [(zone, capacity type)], ``labels``.
+    """
     extra: Mapping[str, int] = more.get("extra", {})
     capacity = {"cpu": cpu * 1000, "memory": memory_gib * GIB, "pods": pods, **extra}
     reserved = {"cpu": 100, "memory": 10 * 2**20}
     price = more.get("price", 0.1 * cpu + 0.1 * memory_gib * GIB / 1e9)
-    sold = [(zone, "spot") for zone in ZONES[:2]] + [(zone, "on-demand") for zone in ZONES]
+    usual = [(zone, "spot") for zone in ZONES[:2]] + [(zone, "on-demand") for zone in ZONES]
     return InstanceType(
         name=name,
         arch=arch,
@@ -51,11 +53,15 @@ def instance_type(
         allocatable={key: amount - reserved.get(key, 0) for key, amount in capacity.items()},
         offerings=tuple(
             Offering(zone=zone, capacity_type=kind, price_usd_per_h=price)
-            for zone, kind in sold
+            for zone, kind in more.get("sold", usual)
             if zone in more.get("zones", ZONES)
             and kind in more.get("capacity_types", ("spot", "on-demand"))
         ),
-        labels={names.OS: more.get("os", "linux"), "size": "large" if cpu > 4 else "small"},
+        labels={
+            names.OS: more.get("os", "linux"),
+            "size": "large" if cpu > 4 else "small",
+            **more.get("labels", {}),
+        },
     )
 
 

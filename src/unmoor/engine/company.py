@@ -170,7 +170,7 @@ def _counts_for(wish: Wish, spread: Spread, site: Site) -> bool:
         return True
     if isinstance(site, Standing):
         return judge.is_wanted(wish, site.place)
-    return any(site.requirements.has_intersection(way) for way in wish.ways)
+    return any(site.requirements.has_intersection(way) for way in wish.asked)
 
 
 def _crowded(wish: Wish, spread: Spread, count: Count, domain: str) -> Refusal | None:

@@ -207,7 +207,7 @@ class _Run:
         keys = {spread.key for spread in wish.spreads}
         found: dict[str, frozenset[str]] = {}
         for template in self.scene.templates if keys else ():
-            for way in wish.ways if self._may_open(template, wish) else ():
+            for way in wish.musts if self._may_open(template, wish) else ():
                 if not template.requirements.compatible(way, undefined=names.WELL_KNOWN_LABELS):
                     continue
                 wanted = template.requirements.intersection(way)

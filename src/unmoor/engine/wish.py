@@ -61,8 +61,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     ``ways``: the alternatives, each in full, that a node to come may satisfy. For a node that is
     there: ``terms`` of its required node affinity, one of which must match, None when it has none;
     ``preference``, the preferred node affinity term that counts. ``no_way``: why no node to come
-    can suit, where there are no ``ways``. ``near``: groups of terms; of each
-    group, one pod must match all terms together. ``apart``: pods to keep away from.
+    can suit, where there are no ``ways``. ``musts``: the ways without the preference; ``asked``:
+    those without volumes either, as kube-scheduler counts nodes for spreading. ``near``: groups of
+    terms; of each group, one pod must match all terms together. ``apart``: pods to keep away from.
     ``given_up``: what no longer counts, in words.
     """
 
@@ -72,6 +73,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     tolerations: tuple[Toleration, ...]
     ways: tuple[Requirements, ...] = ()
     no_way: tuple[Refusal, ...] = ()
+    musts: tuple[Requirements, ...] = ()
+    asked: tuple[Requirements, ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
     preference: NodeSelectorTerm | None = None
     spreads: tuple[Spread, ...] = ()
@@ -100,7 +103,8 @@ def wish_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = Fal
     preferred = [one.index for one in kept if one.kind == _NODE]
     preference = node.preferred[preferred[0]].preference if preferred else None
     needs = volumes.needs_of(pod, view)
-    ways, no_way = ways_of(pod.spec.node_selector, terms, preference, needs)
+    selector = pod.spec.node_selector
+    ways, no_way = ways_of(selector, terms, preference, needs)
     soft = any(one.kind == _SOFT_TAINT for one in given_up)
     try:
         requests: Resources = requests_of(pod)
@@ -115,6 +119,8 @@ def wish_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = Fal
         tolerations=(*pod.spec.tolerations, _EVERYTHING) if soft else pod.spec.tolerations,
         ways=ways,
         no_way=no_way,
+        musts=ways if preference is None else ways_of(selector, terms, None, needs)[0],
+        asked=ways_of(selector, terms, None, ())[0],
         terms=terms,
         preference=preference,
         spreads=spreads,
