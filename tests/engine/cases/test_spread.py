@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pytest
@@ -34,9 +35,9 @@ def within(key: str, *values: str, preferred: bool = False) -> Any:
 
 
 class Round(NamedTuple):
-    """``count`` pods that are spread, and the counts afterwards. ``about``: of each pod."""
+    """So many pods that are spread, and the counts afterwards. ``about``: of each pod."""
 
-    count: int
+    pods: int
     expected: list[int]
     about: dict[str, Any] = {}
     offer: Template | None = None
@@ -46,8 +47,10 @@ def pinned(zone: str, expected: list[int]) -> Round:
     return Round(1, expected, {"nodeSelector": {ZONE: zone}, **BIG})
 
 
-def of_kind(kind: str, expected: list[int], *, count: int = 1, **about: Any) -> Round:
-    return Round(count, expected, {**BIG, **about}, only(KIND, kind))
+def of_kind(
+    kind: str, expected: list[int], *, pods: int = 1, about: Mapping[str, Any] = {}
+) -> Round:
+    return Round(pods, expected, {**BIG, **about}, only(KIND, kind))
 
 
 def with_selector(selector: Any, key: str = ZONE) -> dict[str, Any]:
@@ -133,12 +136,12 @@ ROWS: list[tuple[str, str, list[Place | Template], list[Round]]] = [
     ),
     ("T339 both", KIND, [template()], [Round(4, [2, 2])]),  # T339
     ("T339 both said", KIND, [only(KIND, SPOT, ON_DEMAND)], [Round(4, [2, 2])]),
-    ("T339 must", KIND, [template()], [of_kind(SPOT, [1]), of_kind(ON_DEMAND, [1, 2], count=5)]),
+    ("T339 must", KIND, [template()], [of_kind(SPOT, [1]), of_kind(ON_DEMAND, [1, 2], pods=5)]),
     (
         "T339 may",
         KIND,
         [template()],
-        [of_kind(SPOT, [1], **ANYWAY), of_kind(ON_DEMAND, [1, 5], count=5, **ANYWAY)],
+        [of_kind(SPOT, [1], about=ANYWAY), of_kind(ON_DEMAND, [1, 5], pods=5, about=ANYWAY)],
     ),
     ("T339 nil selector", KIND, [template()], [Round(1, [1], with_selector(None, KIND))]),
     (
@@ -218,10 +221,10 @@ ROWS: list[tuple[str, str, list[Place | Template], list[Round]]] = [
 def test_counts_by_domain(key: str, parts: list[Place | Template], rounds: list[Round]) -> None:
     played = Rounds(*parts)
     found = []
-    for count, _, about, offer in rounds:
+    for pods, _, about, offer in rounds:
         if offer is not None:
             played.offer(offer)
-        played.add(count, **{"labels": WEB, "topologySpreadConstraints": [spread(key)], **about})
+        played.add(pods, **{"labels": WEB, "topologySpreadConstraints": [spread(key)], **about})
         found.append(played.counts(key))
 
     assert found == [one.expected for one in rounds]
