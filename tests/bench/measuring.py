@@ -219,12 +219,8 @@ def read_scenery(raw: dict[str, Any]) -> Iterator[Figure]:
     """From scratch, and from what was kept."""
     yield Figure("from scratch", raw["fresh_s"] * 1e3, "ms", goal=1000.0)
     yield Figure("again, nothing has changed", raw["same_s"] * 1e3, "ms")
-    yield Figure(
-        f"again, {raw['changed_pods']:,} pods have changed",
-        raw["changed_s"] * 1e3,
-        "ms",
-        goal=100.0,
-    )
+    after = f"again, {raw['changed_pods']:,} pods have changed"
+    yield Figure(after, raw["changed_s"] * 1e3, "ms")
 
 
 # ------------------------------------------------------------------------------------------ parts

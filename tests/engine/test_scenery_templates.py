@@ -217,6 +217,7 @@ def limited(**limits: str | float) -> Any:
             16_000,
             id="or as its machine says",
         ),
+        pytest.param((node("a", capacity={"cpu": "-8"}),), 20_000, id="none makes room for others"),
         pytest.param(tuple(node(str(n)) for n in range(6)), -4_000, id="already beyond"),
     ],
 )

@@ -65,7 +65,7 @@ def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Found:
         volume_room=_volume_room(sources.volumes),
         allocatable={} if sources.has_unreadable_pods else place.allocatable,
     )
-    return Found(place, _capacity(node, machine, is_initialized=place.is_initialized))
+    return Found(place, capacity_of(node, machine, is_initialized=place.is_initialized))
 
 
 def _standing(node: Node, machine: Machine | None) -> Place:
@@ -78,9 +78,9 @@ def _standing(node: Node, machine: Machine | None) -> Place:
         labels, taints = {**labels, **_labels_of(machine)}, machine.spec.taints
     if machine is not None and not is_initialized:
         starting = (*starting, *machine.spec.startup_taints)
-    allocatable = amounts_of(node.status.allocatable)
+    allocatable = _amounts(node.status.allocatable)
     if machine is not None and not is_initialized and allocatable is not None:
-        allocatable = _filled(allocatable, amounts_of(machine.status.allocatable))
+        allocatable = _filled(allocatable, _amounts(machine.status.allocatable))
     return Place(
         name=node.name,
         labels=labels if names.HOSTNAME in labels else {**labels, names.HOSTNAME: node.name},
@@ -99,7 +99,7 @@ def _to_come(machine: Machine | None) -> Place:
         name=machine.name,
         labels={**_labels_of(machine), names.HOSTNAME: machine.name},
         taints=taint.without(machine.spec.taints, _EPHEMERAL),
-        allocatable=amounts_of(machine.status.allocatable) or {},
+        allocatable=_amounts(machine.status.allocatable) or {},
         is_initialized=False,
         is_ready=False,
         is_node=False,
@@ -122,7 +122,7 @@ def _labels_of(machine: Machine) -> dict[str, str]:
     return labels
 
 
-def amounts_of(quantities: Quantities) -> dict[str, int] | None:
+def _amounts(quantities: Quantities) -> dict[str, int] | None:
     """Return the amounts, None when one of them cannot be read."""
     try:
         return resources.parse_resources(quantities)
@@ -138,13 +138,23 @@ def _filled(reported: dict[str, int], promised: Resources | None) -> dict[str, i
     }
 
 
-def _capacity(node: Node | None, machine: Machine | None, *, is_initialized: bool) -> Resources:
-    """What cannot be read on the node is taken from its machine; on both, it counts as nothing."""
-    reported = amounts_of(node.status.capacity) if node is not None else None
+def capacity_of(
+    node: Node | None, machine: Machine | None, *, is_initialized: bool = False
+) -> dict[str, int]:
+    """Return what counts against the limits of a provisioner.
+
+    What cannot be read on the node is taken from its machine; on both, it counts as nothing.
+    """
+    reported = _amounts(node.status.capacity) if node is not None else None
     if reported is not None and is_initialized:
-        return reported
-    promised = amounts_of(machine.status.capacity) if machine is not None else None
-    return _filled(reported or {}, promised)
+        return _not_negative(reported)
+    promised = _amounts(machine.status.capacity) if machine is not None else None
+    return _not_negative(_filled(reported or {}, promised))
+
+
+def _not_negative(amounts: dict[str, int]) -> dict[str, int]:
+    """No machine makes room for others within a limit."""
+    return {name: amount for name, amount in amounts.items() if amount > 0}
 
 
 def _volume_room(volumes: CSINode | None) -> dict[str, int]:

@@ -15,7 +15,7 @@ import msgspec
 
 from unmoor.engine.ahead import started_of, template_of
 from unmoor.engine.daemons import Daemon, daemons_of
-from unmoor.engine.places import Found, Sources, amounts_of, place_of
+from unmoor.engine.places import Found, Sources, capacity_of, place_of
 from unmoor.engine.scene import Scene
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
@@ -98,7 +98,11 @@ class Scenery:
         used = _used(
             [(one.place.provisioner, one.capacity) for one in found]
             + [(one.provisioner, capacity) for one, capacity in started]
-            + [(one.provisioner_name, _capacity(one)) for one in roll.lost if one.name not in gone]
+            + [
+                (one.provisioner_name, capacity_of(None, one))
+                for one in roll.lost
+                if one.name not in gone
+            ]
         )
         templates = [
             template_of(one, types, daemons, used.get(one.name, {}))
@@ -139,10 +143,6 @@ def _used(parts: Iterable[tuple[str, Resources]]) -> dict[str, Resources]:
     for provisioner, capacity in parts:
         by_provisioner.setdefault(provisioner, []).append(capacity)
     return {name: resources.total(parts) for name, parts in by_provisioner.items()}
-
-
-def _capacity(lost: Machine) -> Resources:
-    return amounts_of(lost.status.capacity) or {}
 
 
 class _Roll(msgspec.Struct, frozen=True):
