@@ -51,14 +51,14 @@ Refusals: TypeAlias = tuple[Refusal, ...]
 
 def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:
     """Place ``pods``. Never raises: a pod that means nothing is refused by field and value."""
-    return _Run(scene).solve(pods)
+    return Run(scene).solve(pods)
 
 
-def order_of(wish: Wish) -> tuple[int, int, datetime, str]:
-    """The largest first, then the oldest (spec 9.3)."""
-    created = wish.pod.metadata.creation_timestamp or _NEVER
+def order_of(pod: Pod, wish: Wish) -> tuple[int, int, datetime, str]:
+    """The largest first, then the oldest (spec 9.3). ``wish``: of the pod, or of an equal one."""
+    created = pod.metadata.creation_timestamp or _NEVER
     requests = wish.requests
-    return (-requests.get(CPU, 0), -requests.get(MEMORY, 0), created, wish.pod.uid)
+    return (-requests.get(CPU, 0), -requests.get(MEMORY, 0), created, pod.uid)
 
 
 def standing_refusals(wish: Wish, company: Company, site: Standing) -> Refusals:
@@ -147,10 +147,11 @@ def _no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Reso
     return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
 
 
-class _Run:
+class Run:
     """One simulation: what has been promised so far."""
 
     def __init__(self, scene: Scene) -> None:
+        """Start with the scene as it stands."""
         self.scene = scene
         self.standing = [Standing(place, scene.view) for place in scene.places]
         self.opened = [Opened(one.name, one, one.types) for one in scene.started]
@@ -165,13 +166,17 @@ class _Run:
         self.given_up: dict[Key, tuple[str, ...]] = {}
 
     def solve(self, pods: Iterable[Pod]) -> Plan:
+        """Run the queue down."""
         refused: dict[Key, Refusals] = {}
-        first = {pod.key: self._wish(pod, 0) for pod in pods}
+        first = {pod.key: self.wish(pod, 0) for pod in pods}
         for key, wish in first.items():
             if own := judge.own_refusals(wish):
                 refused[key] = own
         queue = deque(
-            sorted((one for key, one in first.items() if key not in refused), key=order_of)
+            sorted(
+                (one for key, one in first.items() if key not in refused),
+                key=lambda wish: order_of(wish.pod, wish),
+            )
         )
         failed = 0
         while queue and failed < len(queue):
@@ -179,7 +184,7 @@ class _Run:
             if self._place(wish):
                 failed = 0
             elif wish.level < levels_of(wish.pod, has_soft_taints=self.has_soft_taints):
-                queue.append(self._wish(wish.pod, wish.level + 1))
+                queue.append(self.wish(wish.pod, wish.level + 1))
                 failed = 0
             else:
                 queue.append(wish)
@@ -192,11 +197,13 @@ class _Run:
             given_up=self.given_up,
         )
 
-    def _wish(self, pod: Pod, level: int) -> Wish:
+    def wish(self, pod: Pod, level: int) -> Wish:
+        """Return what a pod wants that has given up ``level`` preferences."""
         return wish_of(pod, self.scene.view, level, has_soft_taints=self.has_soft_taints)
 
     @property
     def sites(self) -> list[Site]:
+        """Everything where a pod may be."""
         return [*self.standing, *self.opened]
 
     def _company(self, wish: Wish) -> Company:

@@ -5,6 +5,8 @@ Must not: say how it was found. The oracle and the fast engine answer in these s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from unmoor.engine.refusal import Refusal
@@ -42,7 +44,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     placements: dict[Key, str] = {}
     machines: tuple[NewMachine, ...] = ()
-    refused: dict[Key, tuple[Refusal, ...]] = {}
+    refused: Mapping[Key, tuple[Refusal, ...]] = {}
     given_up: dict[Key, tuple[str, ...]] = {}
 
     @property

@@ -1,0 +1,167 @@
+"""Pods as classes: who is equal in everything that decides where a pod may go, and who is counted.
+
+A class has all that its pods want at one level of giving up. A person is what others see of a pod:
+its namespace, its labels, whom it keeps away, whether it is on its way out.
+
+Must not: place anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import msgspec
+import numpy as np
+
+from unmoor.engine.bulk.numbering import Numbering
+from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
+from unmoor.engine.selection import Selection, Term
+from unmoor.engine.wish import Wish, required_apart, wish_of
+from unmoor.model import resources
+from unmoor.model.pod import Pod
+from unmoor.model.snapshot import View
+
+content_of = msgspec.msgpack.Encoder(order="deterministic").encode
+"""Equal content, equal bytes."""
+
+
+def selection_content(selection: Selection) -> Hashable:
+    """Return what makes two selections the same."""
+    named = selection.namespaces
+    return (None if named is None else tuple(sorted(named)), content_of(selection.selector))
+
+
+def term_content(term: Term) -> Hashable:
+    """Return what makes two terms the same."""
+    return (term.key, selection_content(term.selection))
+
+
+class Person(msgspec.Struct, frozen=True):
+    """What others see of a pod; ``sample`` is one of those who look like this."""
+
+    number: int
+    sample: Pod
+    holds: tuple[Term, ...]
+    is_leaving: bool
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """A class at one level. ``row``: its requests; ``kind``: the number of its wants of a node."""
+
+    number: int
+    wish: Wish
+    person: Person
+    kind: int
+    row: Amounts
+    is_too_large: bool
+
+
+class Crowd:
+    """All classes and persons of one simulation."""
+
+    def __init__(self, view: View, columns: Sequence[str], *, has_soft_taints: bool) -> None:
+        """``columns``: the resources that matter, in the order of the amounts."""
+        self._view = view
+        self._columns = columns
+        self._has_soft_taints = has_soft_taints
+        self._classes: Numbering[Hashable] = Numbering()
+        self._persons: dict[Hashable, Person] = {}
+        self._seen: dict[Hashable, int] = {}
+        self._faces: dict[Hashable, Person] = {}
+        self._asks: dict[tuple[int, int], Ask] = {}
+        self._kinds: Numbering[Hashable] = Numbering()
+
+    def number_of(self, pod: Pod) -> int:
+        """Return the number of the pod's class."""
+        spec = pod.spec
+        parts = (
+            pod.metadata.labels,
+            spec.containers,
+            spec.init_containers,
+            spec.resources,
+            spec.overhead,
+            spec.tolerations,
+            spec.node_selector,
+            spec.affinity,
+            spec.topology_spread_constraints,
+            spec.scheduling_gates,
+            spec.volumes,
+            spec.host_network,
+        )
+        # Parts that are the same object are equal; the pods keep them alive as long as we look.
+        face = (pod.namespace, _own_name(pod), *map(id, parts))
+        found = self._seen.get(face)
+        if found is None:
+            content = (pod.namespace, _own_name(pod), content_of(parts))
+            found = self._seen[face] = self._classes.of(content)
+        return found
+
+    def ask(self, pod: Pod, level: int) -> Ask:
+        """Return the class of a pod that has given up ``level`` preferences."""
+        key = (self.number_of(pod), level)
+        found = self._asks.get(key)
+        if found is None:
+            found = self._asks[key] = self._make(pod, level)
+        return found
+
+    def _make(self, pod: Pod, level: int) -> Ask:
+        wish = wish_of(pod, self._view, level, has_soft_taints=self._has_soft_taints)
+        limit = resources.AMOUNT_LIMIT
+        return Ask(
+            number=len(self._asks),
+            wish=wish,
+            person=self.person(pod),
+            kind=self._kinds.of(_kind_content(wish)),
+            row=amounts([wish.requests], self._columns)[0],
+            is_too_large=any(amount >= limit for amount in wish.requests.values()),
+        )
+
+    def person(self, pod: Pod) -> Person:
+        """Return what others see of a pod."""
+        affinity = pod.spec.affinity
+        face = (pod.namespace, id(pod.metadata.labels), id(affinity), pod.is_deleting)
+        found = self._faces.get(face)
+        if found is None:
+            apart = affinity.pod_anti_affinity if affinity is not None else None
+            holds = apart.required if apart is not None else ()
+            content = (
+                pod.namespace,
+                content_of(pod.metadata.labels),
+                content_of(holds),
+                pod.is_deleting,
+            )
+            found = self._persons.get(content)
+            if found is None:
+                number = len(self._persons)
+                terms = required_apart(pod, self._view)
+                found = Person(number, pod, terms, pod.is_deleting)
+                self._persons[content] = found
+            self._faces[face] = found
+        return found
+
+
+def _own_name(pod: Pod) -> str:
+    """A pod with a volume of its own is like no other."""
+    return pod.name if any(volume.ephemeral is not None for volume in pod.spec.volumes) else ""
+
+
+def _kind_content(wish: Wish) -> Hashable:
+    """What of a wish a node alone decides, however full it is."""
+    spec = wish.pod.spec
+    parts = (
+        spec.node_selector,
+        wish.terms,
+        wish.preference,
+        wish.tolerations,
+        [need.where for need in wish.needs],
+    )
+    return content_of(parts)
+
+
+def fits_in(free: Amounts, row: Amounts) -> Flags:
+    """Return for each row of ``free`` whether ``row`` fits; what is not asked for always fits."""
+    asked = np.flatnonzero(row > 0)
+    found: Flags = np.ones(len(free), dtype=bool)
+    for column in asked:
+        found &= free[:, column] >= row[column]
+    return found

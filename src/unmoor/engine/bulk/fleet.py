@@ -1,0 +1,142 @@
+"""Machines to come as rows: what each may still become, and how much room that leaves at most.
+
+``bound`` is the most of each resource that any of a machine's types would leave, each resource for
+itself: what it refuses, every type refuses.
+
+Must not: judge; whoever picks a machine by its bound asks exactly before putting a pod there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from unmoor.engine.bulk.crowd import Ask, Person, fits_in
+from unmoor.engine.bulk.numbering import Domains
+from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Types
+from unmoor.engine.bulk.tallies import Share
+from unmoor.engine.ports import HostPort
+from unmoor.engine.scene import Started, Template
+from unmoor.engine.sites import Opened
+from unmoor.model.pod import Pod
+from unmoor.model.taint import Taint
+
+Counts = npt.NDArray[np.int64]
+_MANY = 2**32
+_NONE = 2**62
+
+
+class Machine:
+    """One machine to come. ``flags``: the types that it may still be."""
+
+    def __init__(
+        self, name: str, base: Template | Started, shape: Shape, flags: Flags, row: Amounts
+    ) -> None:
+        """Start without pods; ``row``: what DaemonSets ask."""
+        self.name = name
+        self.base = base
+        self.shape = shape
+        self.flags = flags
+        self.row = row
+        self.asks: list[Ask] = []
+        self.pods: list[Pod] = []
+        self.ports: list[HostPort] = []
+        self.people: dict[int, tuple[Person, int]] = {}
+        self.shares: dict[int, Share] = {}
+        self.where: dict[str, tuple[int, ...]] = {}
+        self.host = 0
+
+    @property
+    def is_started(self) -> bool:
+        """It exists already."""
+        return isinstance(self.base, Started)
+
+    def as_opened(self, types: Types) -> Opened:
+        """Return the same in the oracle's words."""
+        opened = Opened(self.name, self.base, types.chosen(self.flags))
+        for ask, pod in zip(self.asks, self.pods, strict=True):
+            opened.put(ask.wish, self.shape.requirements, opened.types)
+            opened.pods[-1] = pod
+        return opened
+
+
+class Fleet:
+    """The machines of one simulation, in the order in which they were opened."""
+
+    def __init__(self, types: Types, columns: int) -> None:
+        """Start without machines."""
+        self.types = types
+        self.all: list[Machine] = []
+        self.bound: Amounts = np.zeros((16, columns), dtype=np.int64)
+        self.pods: Counts = np.zeros(16, dtype=np.int64)
+        self.shapes: Counts = np.zeros(16, dtype=np.int64)
+        self.bases: Counts = np.zeros(16, dtype=np.int64)
+        self.hosts: Counts = np.zeros(16, dtype=np.int64)
+        self.taints: list[tuple[Taint, ...]] = []
+        self._tables: dict[str, tuple[Domains, Flags]] = {}
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.all)
+
+    def open(self, machine: Machine) -> int:
+        """Take one in; return its row."""
+        at = len(self.all)
+        self.all.append(machine)
+        if at >= len(self.pods):
+            self._grow()
+        taints = machine.base.taints
+        if taints not in self.taints:
+            self.taints.append(taints)
+        self.bases[at] = self.taints.index(taints)
+        self.hosts[at] = machine.host
+        self.refresh(at)
+        return at
+
+    def _grow(self) -> None:
+        more = len(self.pods)
+        self.bound = np.pad(self.bound, ((0, more), (0, 0)))
+        self.pods = np.pad(self.pods, (0, more))
+        self.shapes = np.pad(self.shapes, (0, more))
+        self.bases = np.pad(self.bases, (0, more))
+        self.hosts = np.pad(self.hosts, (0, more))
+        for key, (domains, table) in self._tables.items():
+            self._tables[key] = (domains, np.pad(table, ((0, more), (0, 0))))
+
+    def refresh(self, at: int) -> None:
+        """Work out a row anew, after its machine has changed."""
+        machine = self.all[at]
+        allocatable = self.types.allocatable[machine.flags]
+        if len(allocatable):
+            self.bound[at] = allocatable.max(axis=0) - machine.row
+        self.pods[at] = len(machine.pods)
+        self.shapes[at] = machine.shape.number
+        for key, (domains, table) in self._tables.items():
+            found = machine.shape.domains(domains, machine.flags)
+            if table.shape[1] < len(found):
+                table = np.pad(table, ((0, 0), (0, len(found) - table.shape[1])))  # noqa: PLW2901
+                self._tables[key] = (domains, table)
+            table[at, : len(found)] = found
+            table[at, len(found) :] = False
+            machine.where[key] = tuple(int(one) for one in np.flatnonzero(found))
+
+    def where(self, domains: Domains) -> Flags:
+        """Return machines by domains: in which each may still lie."""
+        found = self._tables.get(domains.key)
+        if found is None:
+            table = np.zeros((len(self.pods), domains.room), dtype=bool)
+            self._tables[domains.key] = (domains, table)
+            for at in range(len(self.all)):
+                self.refresh(at)
+            found = self._tables[domains.key]
+        return found[1][: len(self.all)]
+
+    def has_room(self, ask: Ask) -> Flags:
+        """Return which machines may have room; never false where one has."""
+        return fits_in(self.bound[: len(self.all)], ask.row)
+
+    def emptiest(self, flags: Flags) -> int:
+        """Return the row of the machine with the fewest pods among these, the oldest of equals."""
+        count = len(self.all)
+        order = self.pods[:count] * _MANY + np.arange(count)
+        return int(np.where(flags, order, _NONE).argmin())

@@ -1,0 +1,375 @@
+"""Where do these pods go? The oracle's answer, found for whole clusters.
+
+The same queue, the same order of places, the same narrowing of machines. What is saved is asking
+the same thing twice: equal pods ask as one class, nodes are refused in bulk, and a class that found
+no place is not tried again until a machine was opened or a count that matters has changed.
+
+Must not: know a rule that the oracle does not know.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from unmoor.engine import judge, oracle
+from unmoor.engine.bulk.answers import answer
+from unmoor.engine.bulk.counting import Counting
+from unmoor.engine.bulk.crowd import Ask, Crowd
+from unmoor.engine.bulk.fleet import Fleet, Machine
+from unmoor.engine.bulk.ground import Ground
+from unmoor.engine.bulk.layout import Layout
+from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Shapes, Types, amounts
+from unmoor.engine.company import NEW_HOST
+from unmoor.engine.plan import Plan
+from unmoor.engine.refusal import Refusal
+from unmoor.engine.requests import requests_of
+from unmoor.engine.scene import Scene, Started, Template
+from unmoor.engine.sites import Standing
+from unmoor.engine.wish import levels_of
+from unmoor.model import names, resources, taint
+from unmoor.model.base import Key
+from unmoor.model.pod import Pod
+from unmoor.model.quantity import QuantityError
+
+
+def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:
+    """Place ``pods`` as the oracle does. Never raises for what a pod says."""
+    return Greedy(scene, list(pods)).solve()
+
+
+class Greedy:
+    """One simulation."""
+
+    def __init__(self, scene: Scene, pods: list[Pod]) -> None:
+        """Turn the scene into rows."""
+        self.scene = scene
+        self.pods = pods
+        self.columns = _columns(scene, pods)
+        has_soft_taints = any(
+            one.effect == taint.PREFER_NO_SCHEDULE
+            for grounds in (scene.places, scene.started, scene.templates)
+            for ground in grounds
+            for one in ground.taints
+        )
+        self.has_soft_taints = has_soft_taints
+        self.crowd = Crowd(scene.view, self.columns, has_soft_taints=has_soft_taints)
+        standing = [Standing(place, scene.view) for place in scene.places]
+        self.ground = Ground(standing, self.columns, self.crowd)
+        bases: list[Template | Started] = [*scene.templates, *scene.started]
+        self.types = Types((one for base in bases for one in base.types), self.columns)
+        self.shapes = Shapes(self.types)
+        self.fleet = Fleet(self.types, len(self.columns))
+        self.counting = Counting(self.ground, self.fleet, self.shapes)
+        self.sound = self._sound_types()
+        self.templates = [one for one in scene.templates if not one.problem]
+        self.flags = {id(base): self.types.flags(base.types) & self.sound for base in bases}
+        self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
+        self.remaining = {one.provisioner: dict(one.remaining) for one in self.templates}
+        self.placements: dict[Key, str] = {}
+        self.given_up: dict[Key, tuple[str, ...]] = {}
+        self._layouts: dict[int, tuple[int, Layout]] = {}
+        self._suited: dict[int, npt.NDArray[np.int8]] = {}
+        self._tolerated: dict[tuple[int, int], bool] = {}
+        self._capacity: dict[str, Amounts] = {}
+        for one in scene.started:
+            self._open(one, one.name)
+
+    def _sound_types(self) -> Flags:
+        """An allocatable below zero has room for nobody (spec 9.5)."""
+        broken = [any(amount < 0 for amount in one.allocatable.values()) for one in self.types.all]
+        flags: Flags = ~np.array(broken, dtype=bool).reshape(len(self.types.all))
+        return flags
+
+    def solve(self) -> Plan:
+        """Run the queue down."""
+        refused: dict[Key, tuple[Refusal, ...]] = {}
+        queue: deque[tuple[Pod, int]] = deque()
+        for pod in sorted(self.pods, key=lambda pod: oracle.order_of(pod, self._ask(pod, 0).wish)):
+            if own := judge.own_refusals(self._ask(pod, 0).wish):
+                refused[pod.key] = own
+            else:
+                queue.append((pod, 0))
+        failed = 0
+        stuck: dict[int, tuple[int, int, int]] = {}
+        while queue and failed < len(queue):
+            pod, level = queue.popleft()
+            ask = self._ask(pod, level)
+            stamp = self._stamp(ask)
+            if stuck.get(ask.number) != stamp and self._place(ask, pod):
+                failed = 0
+                continue
+            stuck[ask.number] = self._stamp(ask)
+            if level < levels_of(pod, has_soft_taints=self.has_soft_taints):
+                queue.append((pod, level + 1))
+                failed = 0
+            else:
+                queue.append((pod, level))
+                failed += 1
+        return answer(self, refused, list(queue))
+
+    def _ask(self, pod: Pod, level: int) -> Ask:
+        return self.crowd.ask(pod, level)
+
+    def _stamp(self, ask: Ask) -> tuple[int, int, int]:
+        """While this stays, a class that found no place finds none."""
+        return (len(self.fleet), self.counting.holders, self._layout(ask).version)
+
+    def _layout(self, ask: Ask) -> Layout:
+        known = self._layouts.get(ask.number)
+        if known is None or known[0] != self.counting.holders:
+            self.counting.meet(ask.person)
+            layout = self.counting.layout(ask, self._potential(ask))
+            known = self._layouts[ask.number] = (self.counting.holders, layout)
+        return known[1]
+
+    def _potential(self, ask: Ask) -> dict[str, tuple[int, ...]]:
+        """Where a machine for this class may yet be opened, by the keys that it is spread over."""
+        keys = sorted({spread.key for spread in ask.wish.spreads})
+        found: dict[str, set[int]] = {}
+        for template in self.templates if keys else ():
+            if not self._tolerates(ask, template):
+                continue
+            base = self.shapes.of(template.requirements)
+            row = self.daemons[id(template)] + ask.row
+            for way in ask.wish.ways:
+                shape = self.shapes.with_way(base, self.shapes.way(way), way)
+                if shape is None or ask.is_too_large:
+                    continue
+                flags = self.flags[id(template)] & shape.types & self._have_room(row)
+                for key in keys if flags.any() else ():
+                    found.setdefault(key, set()).update(self._values(key, shape, flags))
+        return {key: tuple(sorted(numbers)) for key, numbers in found.items()}
+
+    def _values(self, key: str, shape: Shape, flags: Flags) -> list[int]:
+        domains = self.counting.domains(key)
+        if key == names.HOSTNAME:
+            return [domains.of(NEW_HOST)]
+        numbers: list[int] = np.flatnonzero(shape.domains(domains, flags)).tolist()
+        return numbers
+
+    def _have_room(self, row: Amounts) -> Flags:
+        flags: Flags = np.ones(len(self.types.all), dtype=bool)
+        for column in np.flatnonzero(row > 0):
+            flags &= self.types.allocatable[:, column] >= row[column]
+        return flags
+
+    def _tolerates(self, ask: Ask, base: Template | Started) -> bool:
+        key = (ask.kind, id(base))
+        found = self._tolerated.get(key)
+        if found is None:
+            found = not judge.taint_refusals(ask.wish.tolerations, base.taints)
+            self._tolerated[key] = found
+        return found
+
+    def _place(self, ask: Ask, pod: Pod) -> bool:
+        if ask.is_too_large:
+            return False
+        layout = self._layout(ask)
+        return (
+            self._place_standing(ask, pod, layout)
+            or self._place_opened(ask, pod, layout)
+            or self._place_new(ask, pod, layout)
+        )
+
+    def _place_standing(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
+        if not self.ground.count:
+            return False
+        found = self.ground.candidates(ask)
+        for domains in layout.domains:
+            codes = self.ground.codes(domains)
+            missing = not layout.needs_domain(domains.key)
+            found &= np.where(codes >= 0, layout.allowed(domains)[codes], missing)
+        at = int(found.argmax())
+        if not found[at]:
+            return False
+        self.ground.put(at, ask)
+        self.counting.put_standing(at, ask.person)
+        return self._promised(ask, pod, self.ground.standing[at].name)
+
+    def _place_opened(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
+        count = len(self.fleet)
+        if not count:
+            return False
+        found = self.fleet.has_room(ask) & self._suit(ask)
+        for domains in layout.domains:
+            allowed = layout.allowed(domains)
+            if domains.key == names.HOSTNAME:
+                found &= allowed[self.fleet.hosts[:count]]
+                continue
+            where = self.fleet.where(domains)
+            may: Flags = np.any(where & allowed[: where.shape[1]], axis=1)
+            if not layout.needs_domain(domains.key):
+                may |= ~np.any(where, axis=1)
+            found &= may
+        while found.any():
+            at = self.fleet.emptiest(found)
+            machine = self.fleet.all[at]
+            became = self._fit(ask, layout, machine)
+            if became is not None:
+                self._put(at, machine, ask, pod, became)
+                return self._promised(ask, pod, machine.name)
+            found[at] = False
+        return False
+
+    def _suit(self, ask: Ask) -> Flags:
+        """Return which machines could become what the pod wants, shape by shape."""
+        count = len(self.fleet)
+        shapes = self.fleet.shapes[:count]
+        table = self._suited.get(ask.kind)
+        if table is None or len(table) < len(self.shapes):
+            known = np.full(max(2 * len(self.shapes), 64), -1, dtype=np.int8)
+            if table is not None:
+                known[: len(table)] = table
+            table = self._suited[ask.kind] = known
+        found = table[shapes]
+        if (found < 0).any():
+            for number in np.unique(shapes[found < 0]).tolist():
+                shape = self.shapes.all[number]
+                ways = ((self.shapes.way(way), way) for way in ask.wish.ways)
+                table[number] = any(
+                    self.shapes.with_way(shape, at, way) is not None for at, way in ways
+                )
+            found = table[shapes]
+        flags: Flags = found == 1
+        return flags
+
+    def _place_new(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
+        for template in self.templates:
+            if not self._tolerates(ask, template):
+                continue
+            number = sum(not one.is_started for one in self.fleet.all)
+            machine = self._next(template, f"machine-{number}")
+            became = self._fit(ask, layout, machine)
+            if became is not None:
+                at = self.fleet.open(machine)
+                self.counting.opened(machine)
+                self._put(at, machine, ask, pod, became)
+                self._spend(template, machine.flags)
+                return self._promised(ask, pod, machine.name)
+        return False
+
+    def _next(self, base: Template | Started, name: str) -> Machine:
+        flags = self.flags[id(base)].copy()
+        if isinstance(base, Template):
+            for resource, most in self.remaining[base.provisioner].items():
+                flags &= self._capacity_of(resource) <= most
+        shape = self.shapes.of(base.requirements)
+        machine = Machine(name, base, shape, flags, self.daemons[id(base)])
+        machine.host = self.counting.domains(names.HOSTNAME).of(name)
+        return machine
+
+    def _open(self, base: Started, name: str) -> None:
+        machine = self._next(base, name)
+        self.fleet.open(machine)
+        self.counting.opened(machine)
+
+    def _capacity_of(self, resource: str) -> Amounts:
+        found = self._capacity.get(resource)
+        if found is None:
+            listed = [one.capacity.get(resource, 0) for one in self.types.all]
+            found = self._capacity[resource] = np.array(listed, dtype=np.int64)
+        return found
+
+    def _spend(self, template: Template, flags: Flags) -> None:
+        limits = self.remaining[template.provisioner]
+        for name in limits:
+            largest = int(self._capacity_of(name)[flags].max())
+            limits[name] = resources.subtract({name: limits[name]}, {name: largest})[name]
+
+    def _put(
+        self, at: int, machine: Machine, ask: Ask, pod: Pod, became: tuple[Shape, Flags]
+    ) -> None:
+        before = dict(machine.where)
+        is_reshaped = became[0] is not machine.shape
+        machine.shape, machine.flags = became
+        machine.row = machine.row + ask.row
+        machine.asks.append(ask)
+        machine.pods.append(pod)
+        machine.ports += ask.wish.ports
+        self.fleet.refresh(at)
+        is_narrowed = is_reshaped or before != machine.where
+        self.counting.put_on(machine, ask.person, is_narrowed=is_narrowed)
+
+    def _promised(self, ask: Ask, pod: Pod, where: str) -> bool:
+        self.placements[pod.key] = where
+        if ask.wish.given_up:
+            self.given_up[pod.key] = ask.wish.given_up
+        return True
+
+    def _fit(self, ask: Ask, layout: Layout, machine: Machine) -> tuple[Shape, Flags] | None:
+        """Exactly what the oracle's ``fit`` says."""
+        if not self._tolerates(ask, machine.base):
+            return None
+        if ask.wish.ports and judge.port_refusals(ask.wish.ports, machine.ports):
+            return None
+        room = machine.flags & self._have_room(machine.row + ask.row)
+        if not room.any():
+            return None
+        for way in ask.wish.ways:
+            shape = self.shapes.with_way(machine.shape, self.shapes.way(way), way)
+            if shape is None:
+                continue
+            flags: Flags = room & shape.types
+            found = (shape, flags) if flags.any() else None
+            for domains in layout.domains:
+                if found is not None:
+                    found = self._in_a_domain(layout, machine, found, domains.key)
+            if found is not None:
+                return found
+        return None
+
+    def _in_a_domain(
+        self, layout: Layout, machine: Machine, so_far: tuple[Shape, Flags], key: str
+    ) -> tuple[Shape, Flags] | None:
+        shape, flags = so_far
+        domains = self.counting.domains(key)
+        is_host = key == names.HOSTNAME
+        numbers = [machine.host] if is_host else self._values(key, shape, flags)
+        if not numbers:
+            return None if layout.needs_domain(key) else so_far
+        allowed = layout.allowed(domains)
+        kept = [one for one in numbers if allowed[one]]
+        if not kept:
+            return None
+        pins = layout.pins(key)
+        if is_host or (len(kept) == len(numbers) and not pins):
+            return so_far
+        kept.sort(key=lambda one: layout.rank(key, one, domains.names[one]))
+        choices = [(one,) for one in kept] if pins else [tuple(kept)]
+        for choice in choices:
+            values = tuple(sorted(domains.names[one] for one in choice))
+            narrowed = self.shapes.in_domains(shape, key, values)
+            left: Flags = flags & narrowed.types
+            if left.any():
+                return narrowed, left
+        return None
+
+
+def _columns(scene: Scene, pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Every resource that somebody asks for, sorted."""
+    found = {resources.CPU, resources.MEMORY, resources.PODS}
+    seen: set[int] = set()
+    for pod in pods:
+        face = hash(
+            (
+                id(pod.spec.containers),
+                id(pod.spec.init_containers),
+                id(pod.spec.resources),
+                id(pod.spec.overhead),
+            )
+        )
+        if face in seen:
+            continue
+        seen.add(face)
+        try:
+            found |= requests_of(pod).keys()
+        except QuantityError:
+            continue
+    bases: list[Template | Started] = [*scene.templates, *scene.started]
+    for base in bases:
+        found |= base.daemons.keys()
+    return tuple(sorted(found))

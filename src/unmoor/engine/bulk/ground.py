@@ -1,0 +1,155 @@
+"""Standing nodes as rows: what is free, who is there, and which of them a kind of pod may use.
+
+Must not: know machines that are not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unmoor.engine import judge
+from unmoor.engine.bulk.crowd import Ask, Crowd, Person, fits_in
+from unmoor.engine.bulk.numbering import Domains, Numbering
+from unmoor.engine.bulk.shapes import Flags, amounts
+from unmoor.engine.bulk.tallies import Counts
+from unmoor.engine.sites import Standing
+from unmoor.engine.wish import Wish
+from unmoor.model import taint
+from unmoor.model.node_selector import NodeSelectorTerm
+
+
+class Ground:
+    """The standing nodes, in the order in which they are tried."""
+
+    def __init__(self, standing: Sequence[Standing], columns: Sequence[str], crowd: Crowd) -> None:
+        """Look at each node once."""
+        self.standing = standing
+        self.count = len(standing)
+        self.free = amounts([site.free for site in standing], columns)
+        overdrawn = [any(amount < 0 for amount in site.free.values()) for site in standing]
+        self.is_open: Flags = ~np.array(overdrawn, dtype=bool).reshape(self.count)
+        self.with_ports = {at for at, site in enumerate(standing) if site.ports}
+        self._codes: dict[str, Counts] = {}
+        self._labels: dict[str, Counts] = {}
+        self._kinds: dict[int, Flags] = {}
+        self._wanted: dict[bytes, Flags] = {}
+        self.people = _people(standing, crowd)
+        self._grounds = _numbers([(one.place.taints, one.place.is_cordoned) for one in standing])
+
+    def codes(self, domains: Domains) -> Counts:
+        """Return the domain of each node, -1 where it has no such label."""
+        found = self._codes.get(domains.key)
+        if found is None:
+            values = [site.place.labels.get(domains.key) for site in self.standing]
+            listed = [-1 if value is None else domains.of(value) for value in values]
+            found = self._codes[domains.key] = np.array(listed, dtype=np.int64)
+        return found
+
+    def may_use(self, ask: Ask) -> Flags:
+        """Return which nodes the pod may use, however full they are and whoever is there."""
+        found = self._kinds.get(ask.kind)
+        if found is None:
+            wish = ask.wish
+            found = np.zeros(self.count, dtype=bool)
+            for nodes in self._alike(wish, with_taints=True):
+                place = self.standing[int(nodes[0])].place
+                found[nodes] = not judge.node_refusals(wish, place)
+            self._kinds[ask.kind] = found
+        return found
+
+    def is_wanted(self, wish: Wish, content: bytes) -> Flags:
+        """Return which nodes the pod asks for, preferences and taints aside."""
+        found = self._wanted.get(content)
+        if found is None:
+            found = np.zeros(self.count, dtype=bool)
+            for nodes in self._alike(wish, with_taints=False):
+                found[nodes] = judge.is_wanted(wish, self.standing[int(nodes[0])].place)
+            self._wanted[content] = found
+        return found
+
+    def _alike(self, wish: Wish, *, with_taints: bool) -> list[Counts]:
+        """Groups of nodes that are equal in all that the wish looks at."""
+        code = self._grounds if with_taints else np.zeros(self.count, dtype=np.int64)
+        keys, by_name = _keys_of(wish)
+        if by_name:
+            return [np.array([at]) for at in range(self.count)]
+        for key in keys:
+            values = self._values(key)
+            _, code = np.unique(
+                code * (int(values.max(initial=0)) + 1) + values, return_inverse=True
+            )
+        order = np.argsort(code, kind="stable")
+        starts = np.flatnonzero(np.diff(code[order])) + 1
+        return [group for group in np.split(order, starts) if len(group)]
+
+    def _values(self, key: str) -> Counts:
+        found = self._labels.get(key)
+        if found is None:
+            found = _numbers([site.place.labels.get(key) for site in self.standing])
+            self._labels[key] = found
+        return found
+
+    def candidates(self, ask: Ask) -> Flags:
+        """Return which nodes may take the pod as far as the nodes themselves go."""
+        found: Flags = self.may_use(ask) & self.is_open & fits_in(self.free, ask.row)
+        wish = ask.wish
+        for at in sorted(self.with_ports) if wish.ports else ():
+            if found[at] and judge.port_refusals(wish.ports, self.standing[at].ports):
+                found[at] = False
+        if any(need.driver for need in wish.needs):
+            for at in np.flatnonzero(found).tolist():
+                site = self.standing[at]
+                room = site.place.volume_room
+                if room and judge.attach_refusals(wish.needs, site.attached, room):
+                    found[at] = False
+        return found
+
+    def put(self, at: int, ask: Ask) -> None:
+        """Promise room on a node."""
+        site = self.standing[at]
+        site.put(ask.wish)
+        self.free[at] -= ask.row
+        if site.ports:
+            self.with_ports.add(at)
+
+
+def taints_tolerated(ground: Ground, wish: Wish) -> Flags:
+    """Return the nodes with no taint that keeps the pod out, for a spread that honours taints."""
+    return np.array(
+        [taint.tolerates_all(wish.tolerations, site.place.taints) for site in ground.standing],
+        dtype=bool,
+    ).reshape(ground.count)
+
+
+def _keys_of(wish: Wish) -> tuple[list[str], bool]:
+    """The labels that a wish looks at, and whether it looks at the node's name, too."""
+    terms: list[NodeSelectorTerm] = [
+        *(wish.terms or ()),
+        *(term for need in wish.needs for where in need.where for term in where),
+    ]
+    if wish.preference is not None:
+        terms.append(wish.preference)
+    keys = {one.key for term in terms for one in term.match_expressions}
+    by_name = any(term.match_fields for term in terms)
+    return sorted(keys | set(wish.pod.spec.node_selector)), by_name
+
+
+def _numbers(values: Sequence[object]) -> Counts:
+    numbering: Numbering[object] = Numbering()
+    return np.array([numbering.of(one) for one in values], dtype=np.int64)
+
+
+def _people(standing: Sequence[Standing], crowd: Crowd) -> list[tuple[Person, Counts, Counts]]:
+    """Each person, the nodes where it is, and how many there are."""
+    found: dict[int, tuple[Person, dict[int, int]]] = {}
+    for at, site in enumerate(standing):
+        for pod in site.place.pods:
+            person = crowd.person(pod)
+            where = found.setdefault(person.number, (person, {}))[1]
+            where[at] = where.get(at, 0) + 1
+    return [
+        (person, np.array(list(where), dtype=np.int64), np.array(list(where.values())))
+        for person, where in found.values()
+    ]

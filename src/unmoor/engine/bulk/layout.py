@@ -1,0 +1,131 @@
+"""What others have to say to one class, as tallies: where they let it go, domain by domain.
+
+The counterpart of ``company``, which counts anew for each pod; here the counts are kept, and what
+follows from them is kept as long as they stand.
+
+Must not: put anybody anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+
+from unmoor.engine.bulk.crowd import Ask
+from unmoor.engine.bulk.numbering import Domains
+from unmoor.engine.bulk.shapes import Flags
+from unmoor.engine.bulk.tallies import Tally
+from unmoor.engine.wish import Spread
+
+
+class SpreadTally(msgspec.Struct, frozen=True):
+    """One constraint and its tally. ``potential``: domains where a machine may yet be opened."""
+
+    spread: Spread
+    tally: Tally
+    is_counted: bool
+    """The pod itself is one of those that are counted."""
+    potential: tuple[int, ...]
+
+
+class NearTally(msgspec.Struct, frozen=True):
+    """One group of affinity terms; ``is_own``: the pod is one of those whom it looks for."""
+
+    tallies: tuple[Tally, ...]
+    is_own: bool
+
+    @property
+    def may_begin(self) -> bool:
+        """Nobody is there whom the pod could join, and it is itself one whom it looks for."""
+        return self.is_own and not any(tally.total for tally in self.tallies)
+
+
+class Layout:
+    """Everything that others have to say to one class."""
+
+    def __init__(
+        self,
+        ask: Ask,
+        spreads: Iterable[SpreadTally],
+        near: Iterable[NearTally],
+        apart: Iterable[Tally],
+    ) -> None:
+        """``apart``: whom the class keeps away from, and those who keep it away."""
+        self.ask = ask
+        self.spreads = tuple(spreads)
+        self.near = tuple(near)
+        self.apart = tuple(apart)
+        self.tallies = (
+            *(one.tally for one in self.spreads),
+            *(tally for group in self.near for tally in group.tallies),
+            *self.apart,
+        )
+        by_key = {tally.domains.key: tally.domains for tally in self.tallies}
+        self.domains = tuple(by_key[key] for key in sorted(by_key))
+        self._needed = {one.tally.domains.key for one in self.spreads}
+        self._needed |= {tally.domains.key for group in self.near for tally in group.tallies}
+        self._spread_keys = {one.tally.domains.key for one in self.spreads}
+        self._kept: dict[str, tuple[int, Flags]] = {}
+
+    @property
+    def version(self) -> int:
+        """It changes whenever an answer may have."""
+        return sum(tally.version for tally in self.tallies)
+
+    def needs_domain(self, key: str) -> bool:
+        """True when a node without the label will not do."""
+        return key in self._needed
+
+    def pins(self, key: str) -> bool:
+        """True when a machine that takes the pod must lie in one known domain."""
+        if key in self._spread_keys:
+            return True
+        return any(
+            group.may_begin and any(tally.domains.key == key for tally in group.tallies)
+            for group in self.near
+        )
+
+    def rank(self, key: str, domain: int, name: str) -> tuple[int, str]:
+        """The domain with the fewest pods first, as the first spread constraint counts them."""
+        for one in self.spreads:
+            if one.tally.domains.key == key:
+                one.tally.grow()
+                return (int(one.tally.certain[domain] + one.tally.possible[domain]), name)
+        return (0, name)
+
+    def allowed(self, domains: Domains) -> Flags:
+        """Return in which domains nobody minds the pod."""
+        version = self.version + domains.room
+        found = self._kept.get(domains.key)
+        if found is None or found[0] != version:
+            found = self._kept[domains.key] = (version, self._ask_all(domains))
+        return found[1]
+
+    def _ask_all(self, domains: Domains) -> Flags:
+        found: Flags = np.ones(domains.room, dtype=bool)
+        for tally in self.tallies:
+            if tally.domains is domains:
+                tally.grow()
+        for one in self.spreads:
+            if one.tally.domains is domains:
+                found &= _is_even(one)
+        for group in self.near:
+            for tally in () if group.may_begin else group.tallies:
+                if tally.domains is domains:
+                    found &= tally.certain > 0
+        for tally in self.apart:
+            if tally.domains is domains:
+                found &= tally.most() == 0
+        return found
+
+
+def _is_even(one: SpreadTally) -> Flags:
+    tally, spread = one.tally, one.spread
+    present: Flags = tally.sites > 0
+    present[list(one.potential)] = True
+    counts = tally.certain[present]
+    least = int(counts.min()) if len(counts) >= max(spread.min_domains, 1) else 0
+    found: Flags = tally.most() + int(one.is_counted) - least <= spread.max_skew
+    return found

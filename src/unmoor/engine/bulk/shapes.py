@@ -1,0 +1,205 @@
+"""What a machine may still become: requirements as numbered shapes, instance types as rows.
+
+A shape is a set of requirements, kept once by content. For each shape, which types suit it and are
+to be had is one row of flags; in which domains of a label such a machine may lie is a table of
+types by domains. Both are worked out once, label value by label value instead of type by type.
+
+Must not: know pods, or how full a machine is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from unmoor.engine.bulk.numbering import Domains, Numbering
+from unmoor.engine.sites import type_label
+from unmoor.model import names, resources
+from unmoor.model.instance import InstanceType
+from unmoor.model.requirement import IN, Requirement, Requirements
+
+Flags = npt.NDArray[np.bool_]
+Amounts = npt.NDArray[np.int64]
+_OF_OFFERINGS = (names.ZONE, names.CAPACITY_TYPE)
+_FREE = frozenset((names.PROVISIONER_NAME, names.HOSTNAME))
+"""Labels that no type has and every type may get."""
+
+
+class Types:
+    """All instance types of a scene, as rows: what they have, are, and where they are sold."""
+
+    def __init__(self, types: Iterable[InstanceType], columns: Sequence[str]) -> None:
+        """``columns``: the resources that matter, in the order of the amounts."""
+        known: dict[int, InstanceType] = {}
+        for one in types:
+            known.setdefault(id(one), one)
+        self.all = tuple(known.values())
+        self.row = {key: at for at, key in enumerate(known)}
+        self.allocatable = amounts([one.allocatable for one in self.all], columns)
+        pairs = {(o.zone, o.capacity_type) for one in self.all for o in one.offerings}
+        self.pairs = sorted(pairs)
+        number = {pair: at for at, pair in enumerate(self.pairs)}
+        self.sold: Flags = np.zeros((len(self.all), len(self.pairs)), dtype=bool)
+        for at, one in enumerate(self.all):
+            for offering in one.offerings:
+                if offering.is_available:
+                    self.sold[at, number[offering.zone, offering.capacity_type]] = True
+        self._labels: dict[str, tuple[list[str | None], npt.NDArray[np.int64]]] = {}
+
+    def flags(self, types: Iterable[InstanceType]) -> Flags:
+        """Return a row in which just these types are true."""
+        found = np.zeros(len(self.all), dtype=bool)
+        for one in types:
+            found[self.row[id(one)]] = True
+        return found
+
+    def chosen(self, flags: Flags) -> tuple[InstanceType, ...]:
+        """Return the types whose flag is true, in the order of the rows."""
+        return tuple(self.all[at] for at in np.flatnonzero(flags))
+
+    def labels(self, key: str) -> tuple[list[str | None], npt.NDArray[np.int64]]:
+        """Return the different values of a label, None among them, and each type's number in it."""
+        found = self._labels.get(key)
+        if found is None:
+            numbering: Numbering[str | None] = Numbering()
+            codes = [numbering.of(type_label(one, key)) for one in self.all]
+            found = (list(numbering.known), np.array(codes, dtype=np.int64))
+            self._labels[key] = found
+        return found
+
+
+class Shape:
+    """One set of requirements. ``types``: those that suit it and are to be had."""
+
+    def __init__(self, number: int, requirements: Requirements, types: Types) -> None:
+        """Find the types."""
+        self.number = number
+        self.requirements = requirements
+        self._types = types
+        zone, capacity_type = (requirements.get(key) for key in _OF_OFFERINGS)
+        allowed = [zone.allows(one) and capacity_type.allows(other) for one, other in types.pairs]
+        self.sold: Flags = types.sold & np.array(allowed, dtype=bool)
+        self.types: Flags = np.any(self.sold, axis=1)
+        for wanted in requirements:
+            if wanted.key not in _OF_OFFERINGS and wanted.key not in _FREE:
+                self.types &= self._agree(wanted)
+        self._tables: dict[str, Flags] = {}
+
+    def _agree(self, wanted: Requirement) -> Flags:
+        values, codes = self._types.labels(wanted.key)
+        is_open = wanted.key not in names.WELL_KNOWN_LABELS
+        agreed = [(one is None and is_open) or wanted.allows(one) for one in values]
+        flags: Flags = np.array(agreed, dtype=bool)[codes]
+        return flags
+
+    def domains(self, domains: Domains, flags: Flags) -> Flags:
+        """Return in which of ``domains`` a machine of one of these types may lie."""
+        table = self._table(domains)
+        found: Flags = np.any(table[flags], axis=0)
+        if found.any() or domains.key in _OF_OFFERINGS:
+            return found
+        if self._has_label(domains.key, flags):
+            return found
+        wanted = self.requirements.get(domains.key)
+        listed = () if wanted.is_complement else sorted(wanted.values)
+        numbers = [domains.of(value) for value in listed]
+        found = np.zeros(domains.room, dtype=bool)
+        found[numbers] = True
+        return found
+
+    def _has_label(self, key: str, flags: Flags) -> bool:
+        values, codes = self._types.labels(key)
+        return any(values[code] is not None for code in np.unique(codes[flags]))
+
+    def _table(self, domains: Domains) -> Flags:
+        """Types by domains; numbers of domains are only ever added, so a table grows with them."""
+        found = self._tables.get(domains.key)
+        if found is None or found.shape[1] < domains.room:
+            found = self._tables[domains.key] = self._fill(domains)
+        return found
+
+    def _fill(self, domains: Domains) -> Flags:
+        key, count = domains.key, len(self._types.all)
+        wanted = self.requirements.get(key)
+        if key in _OF_OFFERINGS:
+            part = _OF_OFFERINGS.index(key)
+            numbers = [domains.of(pair[part]) for pair in self._types.pairs]
+            table = np.zeros((count, domains.room), dtype=bool)
+            for at, number in enumerate(numbers):
+                table[:, number] |= self.sold[:, at]
+            return table
+        values, codes = self._types.labels(key)
+        allowed = {
+            at: domains.of(one)
+            for at, one in enumerate(values)
+            if one is not None and wanted.allows(one)
+        }
+        table = np.zeros((count, domains.room), dtype=bool)
+        for at, number in allowed.items():
+            table[codes == at, number] = True
+        return table
+
+
+class Shapes:
+    """Every shape met so far, and what two of them make together."""
+
+    def __init__(self, types: Types) -> None:
+        """Know none."""
+        self.types = types
+        self.all: list[Shape] = []
+        self._known: dict[Hashable, Shape] = {}
+        self._met: dict[tuple[int, int], Shape | None] = {}
+        self._narrowed: dict[tuple[int, str, tuple[str, ...]], Shape] = {}
+        self._ways: dict[Hashable, int] = {}
+        self._meetings: dict[tuple[int, int], bool] = {}
+
+    def of(self, requirements: Requirements) -> Shape:
+        """Return the shape of these requirements."""
+        content = tuple(requirements.by_key.values())
+        found = self._known.get(content)
+        if found is None:
+            found = self._known[content] = Shape(len(self.all), requirements, self.types)
+            self.all.append(found)
+        return found
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.all)
+
+    def way(self, way: Requirements) -> int:
+        """Number the requirements of a pod."""
+        return self._ways.setdefault(tuple(way.by_key.values()), len(self._ways))
+
+    def with_way(self, shape: Shape, number: int, way: Requirements) -> Shape | None:
+        """Return the shape with a pod's requirements, None when they do not go together."""
+        met = (shape.number, number)
+        if met not in self._met:
+            offered, undefined = shape.requirements, names.WELL_KNOWN_LABELS
+            fits = offered.first_incompatibility(way, undefined=undefined) is None
+            self._met[met] = self.of(offered.intersection(way)) if fits else None
+        return self._met[met]
+
+    def meets(self, shape: Shape, number: int, way: Requirements) -> bool:
+        """True when a machine of this shape may turn out as a pod requires."""
+        met = (shape.number, number)
+        if met not in self._meetings:
+            self._meetings[met] = shape.requirements.has_intersection(way)
+        return self._meetings[met]
+
+    def in_domains(self, shape: Shape, key: str, values: tuple[str, ...]) -> Shape:
+        """Return the shape narrowed down to some values of a label."""
+        asked = (shape.number, key, values)
+        found = self._narrowed.get(asked)
+        if found is None:
+            one = Requirements.all_of((Requirement.of(key, IN, values),))
+            found = self.of(shape.requirements.intersection(one))
+            self._narrowed[asked] = found
+        return found
+
+
+def amounts(rows: Sequence[resources.Resources], columns: Sequence[str]) -> Amounts:
+    """Return the amounts of these resources as an array, a row for each."""
+    listed = [[row.get(name, 0) for name in columns] for row in rows]
+    return np.array(listed, dtype=np.int64).reshape(len(rows), len(columns))

@@ -1,0 +1,128 @@
+"""Pods by domain, kept up to date: the counts of ``company``, one tally for each question asked.
+
+A tally counts certain and possible pods in each domain of a label, and how many sites lie there. A
+machine's share is remembered, so that it can be taken back when the machine is narrowed down.
+
+Must not: decide anything from a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from unmoor.engine.bulk.crowd import Person
+from unmoor.engine.bulk.numbering import Domains
+from unmoor.engine.bulk.shapes import Flags
+
+Counts = npt.NDArray[np.int64]
+Weight = Callable[[Person], int]
+"""How often a person counts: 0 or 1, more where it holds the same term several times."""
+Share = tuple[tuple[int, ...], int]
+"""Of one machine: the domains that it may lie in (none: it does not count), and its pods."""
+NOTHING: Share = ((), 0)
+
+
+class Tally:
+    """One question. ``version`` changes whenever an answer may have."""
+
+    def __init__(
+        self, number: int, domains: Domains, weight: Weight, may_count: Callable[[object], bool]
+    ) -> None:
+        """``may_count``: whether an opened machine counts at all."""
+        self.number = number
+        self.domains = domains
+        self.may_count = may_count
+        self._weight = weight
+        self._weights: dict[int, int] = {}
+        self.certain: Counts = np.zeros(domains.room, dtype=np.int64)
+        self.possible: Counts = np.zeros(domains.room, dtype=np.int64)
+        self.sites: Counts = np.zeros(domains.room, dtype=np.int64)
+        self.total = 0
+        self.version = 0
+
+    def weight(self, person: Person) -> int:
+        """How often a person counts here."""
+        found = self._weights.get(person.number)
+        if found is None:
+            found = self._weights[person.number] = self._weight(person)
+        return found
+
+    def grow(self) -> None:
+        """Make room for domains that have come since."""
+        missing = self.domains.room - len(self.certain)
+        if missing > 0:
+            self.certain = np.pad(self.certain, (0, missing))
+            self.possible = np.pad(self.possible, (0, missing))
+            self.sites = np.pad(self.sites, (0, missing))
+
+    def most(self) -> Counts:
+        """So many there may be, by domain."""
+        return self.certain + self.possible
+
+    def count_standing(
+        self, codes: Counts, counts: Flags, people: Sequence[tuple[Person, Counts, Counts]]
+    ) -> None:
+        """Begin with the standing nodes.
+
+        ``codes``: each node's domain, -1 without one. ``counts``: which nodes count. ``people``:
+        each person with the nodes where it is and how often.
+        """
+        self.grow()
+        listed = counts & (codes >= 0)
+        np.add.at(self.sites, codes[listed], 1)
+        for person, nodes, times in people:
+            weight = self.weight(person)
+            if weight:
+                here = listed[nodes]
+                np.add.at(self.certain, codes[nodes[here]], times[here] * weight)
+        self.total = int(self.certain.sum())
+        self.version += 1
+
+    def add(self, domain: int, pods: int) -> None:
+        """Count pods in one known domain."""
+        if domain >= len(self.certain):
+            self.grow()
+        self.certain[domain] += pods
+        self.total += pods
+        self.version += 1
+
+    def replace(self, before: Share, after: Share) -> None:
+        """Count a machine's pods as they lie now instead of as they did."""
+        self.grow()
+        for (domains, pods), sign in ((before, -1), (after, 1)):
+            if len(domains) == 1:
+                self.certain[domains[0]] += sign * pods
+                self.total += sign * pods
+            elif domains:
+                at = list(domains)
+                self.possible[at] += sign * pods
+                self.total += sign * pods * len(at)
+            if domains:
+                self.sites[list(domains)] += sign
+        self.version += 1
+
+
+class Book:
+    """Every tally of one simulation, by content."""
+
+    def __init__(self) -> None:
+        """Nobody has asked anything."""
+        self.all: list[Tally] = []
+        self._known: dict[Hashable, Tally] = {}
+
+    def of(self, content: Hashable, make: Callable[[int], Tally]) -> tuple[Tally, bool]:
+        """Return the tally of this content, and whether it is new and has to be filled."""
+        found = self._known.get(content)
+        if found is not None:
+            return found, False
+        found = make(len(self.all))
+        self._known[content] = found
+        self.all.append(found)
+        return found, True
+
+    def that_count(self, person: Person) -> Iterable[Tally]:
+        """Return the tallies in which a person counts."""
+        return [tally for tally in self.all if tally.weight(person)]
