@@ -12,7 +12,7 @@ Must not: choose a domain, or a site.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -23,7 +23,7 @@ from unmoor.engine.selection import Term
 from unmoor.engine.sites import Opened, Standing
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import Spread, Wish, required_apart
-from unmoor.model import taint
+from unmoor.model import names, taint
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 
@@ -71,13 +71,17 @@ class Company(msgspec.Struct, frozen=True):
     """Topology key to where pods are that this one keeps away from, or that keep it away."""
     taken: tuple[Refusal, ...] = ()
     """Claims for one pod only, which another one has: that pod may be anywhere."""
+    watched: tuple[tuple[str, Count], ...] = ()
+    """Topology key to where pods are that others, who are still to be placed, are spread among, and
+    of which this is one: they can be spread only if it is known where it is."""
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The labels that matter, sorted."""
         found = {spread.key for spread, _ in self.spreads}
         found |= {term.key for group in self.near for term, _ in group}
-        return tuple(sorted(found | {key for key, _ in self.apart}))
+        found |= {key for key, _ in (*self.apart, *self.watched)}
+        return tuple(sorted(found))
 
     def needs_domain(self, key: str) -> bool:
         """True when a node without the label ``key`` will not do."""
@@ -87,7 +91,9 @@ class Company(msgspec.Struct, frozen=True):
 
     def pins(self, key: str) -> bool:
         """True when a machine that takes the pod must lie in one known domain of ``key``."""
-        return any(spread.key == key for spread, _ in self.spreads) or any(
+        if any(spread.key == key for spread, _ in self.spreads):
+            return True
+        return any(other == key for other, _ in self.watched) or any(
             term.key == key and _may_begin(self.wish, group)
             for group in self.near
             for term, _ in group
@@ -96,6 +102,7 @@ class Company(msgspec.Struct, frozen=True):
     def rank(self, key: str, domain: str) -> tuple[int, str]:
         """The domain with the fewest pods first, as the first spread constraint counts them."""
         counts = [count for spread, count in self.spreads if spread.key == key]
+        counts += [count for other, count in self.watched if other == key]
         return (counts[0].most(domain) if counts else 0, domain)
 
     def refusals(self, key: str, domain: str) -> tuple[Refusal, ...]:
@@ -118,8 +125,25 @@ class Company(msgspec.Struct, frozen=True):
         return tuple(one for one in found if one is not None)
 
 
-def company_of(wish: Wish, view: View, sites: Sequence[Site], potential: Potential) -> Company:
-    """Count what matters to this pod."""
+def watched_by(wishes: Iterable[Wish]) -> tuple[Term, ...]:
+    """Return whom these pods are spread among over more than hosts, each once, in their order."""
+    found: dict[Hashable, Term] = {}
+    for wish in wishes:
+        for one in wish.spreads:
+            if one.key != names.HOSTNAME:
+                term = Term(one.key, one.selection)
+                found.setdefault(term.content, term)
+    return tuple(found.values())
+
+
+def company_of(
+    wish: Wish,
+    view: View,
+    sites: Sequence[Site],
+    potential: Potential,
+    watched: Iterable[Term] = (),
+) -> Company:
+    """Count what matters to this pod. ``watched``: see :func:`watched_by`."""
     return Company(
         wish,
         tuple((one, _spread_count(wish, one, sites, potential)) for one in wish.spreads),
@@ -128,6 +152,11 @@ def company_of(wish: Wish, view: View, sites: Sequence[Site], potential: Potenti
         ),
         (*_kept_from(wish, sites), *_kept_away_by(wish.pod, view, sites)),
         tuple(_taken(wish, sites)),
+        tuple(
+            (term.key, _near_count((term,), term, sites))
+            for term in watched
+            if term.selection.has(wish.pod)
+        ),
     )
 
 

@@ -27,6 +27,7 @@ from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX, by_price
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Scene, Template
+from unmoor.engine.selection import Term
 from unmoor.engine.sites import Opened, Standing, types_left, values_of
 from unmoor.engine.wish import Wish, levels_of, wish_of
 from unmoor.model import names, resources, taint
@@ -162,6 +163,7 @@ class Run:
             for ground in grounds
             for one in ground.taints
         )
+        self.watched: tuple[Term, ...] = ()
         self.placements: dict[Key, str] = {}
         self.given_up: dict[Key, tuple[str, ...]] = {}
 
@@ -172,12 +174,9 @@ class Run:
         for key, wish in first.items():
             if own := judge.own_refusals(wish):
                 refused[key] = own
-        queue = deque(
-            sorted(
-                (one for key, one in first.items() if key not in refused),
-                key=lambda wish: order_of(wish.pod, wish),
-            )
-        )
+        sound = (one for key, one in first.items() if key not in refused)
+        queue = deque(sorted(sound, key=lambda wish: order_of(wish.pod, wish)))
+        self.watched = companies.watched_by(queue)
         failed = 0
         while queue and failed < len(queue):
             wish = queue.popleft()
@@ -207,7 +206,8 @@ class Run:
         return [*self.standing, *self.opened]
 
     def _company(self, wish: Wish) -> Company:
-        return companies.company_of(wish, self.scene.view, self.sites, self._potential(wish))
+        potential = self._potential(wish)
+        return companies.company_of(wish, self.scene.view, self.sites, potential, self.watched)
 
     def _potential(self, wish: Wish) -> Potential:
         """Where a machine for this pod may yet be opened, by the keys that it is spread over."""

@@ -9,7 +9,7 @@ Must not: look for pods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 import msgspec
 
@@ -23,6 +23,9 @@ from unmoor.model.selector import (
     matches,
 )
 from unmoor.model.snapshot import View
+
+content_of = msgspec.msgpack.Encoder(order="deterministic").encode
+"""Equal content, equal bytes."""
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -44,12 +47,23 @@ class Selection(msgspec.Struct, frozen=True):
         """True when this pod is meant."""
         return self.selects(pod.namespace, pod.metadata.labels)
 
+    @property
+    def content(self) -> Hashable:
+        """What makes two selections the same."""
+        named = self.namespaces
+        return (None if named is None else tuple(sorted(named)), content_of(self.selector))
+
 
 class Term(msgspec.Struct, frozen=True):
     """Pods that are meant, and what "near" is: the same value of the node label ``key``."""
 
     key: str
     selection: Selection
+
+    @property
+    def content(self) -> Hashable:
+        """What makes two terms the same."""
+        return (self.key, self.selection.content)
 
 
 def selection_of_spread(pod: Pod, one: TopologySpreadConstraint) -> Selection:

@@ -17,6 +17,7 @@ from unmoor.engine import oracle
 from unmoor.engine.bulk.fleet import Machine
 from unmoor.engine.bulk.shapes import Shape
 from unmoor.engine.plan import NewMachine, Plan
+from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX
 from unmoor.engine.refusal import Refusal
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
@@ -67,6 +68,7 @@ def _replayed(greedy: Greedy) -> oracle.Run:
     run.standing = list(greedy.ground.standing)
     run.opened = [machine.as_opened(greedy.types) for machine in greedy.fleet.all]
     run.remaining |= greedy.remaining
+    run.watched = greedy.watched
     return run
 
 
@@ -125,7 +127,7 @@ class _Prices:
             name=machine.name,
             provisioner=machine.base.provisioner,
             requirements=machine.shape.requirements,
-            instance_types=tuple(self._names[at] for at in chosen[: oracle.TYPES_MAX]),
+            instance_types=tuple(self._names[at] for at in chosen[:TYPES_PER_MACHINE_MAX]),
             requests={name: amounts[name] for name in columns if name in asked},
             pods=tuple(pod.key for pod in machine.pods),
             price_usd_per_h=None if price == np.inf else price,

@@ -5,18 +5,18 @@ Must not: decide where a pod goes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from unmoor.engine.bulk.crowd import Ask, Person, content_of, selection_content, term_content
+from unmoor.engine.bulk.crowd import Ask, Person
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground, taints_tolerated
 from unmoor.engine.bulk.layout import Layout, NearTally, SpreadTally
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Flags, Shapes
 from unmoor.engine.bulk.tallies import NOTHING, Book, Share, Tally, Weight
-from unmoor.engine.selection import Term
+from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Spread, Wish
 from unmoor.model import names, taint
 
@@ -24,8 +24,14 @@ from unmoor.model import names, taint
 class Counting:
     """The tallies of one simulation."""
 
-    def __init__(self, ground: Ground, fleet: Fleet, shapes: Shapes) -> None:
-        """Know who keeps others away from the standing nodes."""
+    def __init__(
+        self, ground: Ground, fleet: Fleet, shapes: Shapes, watched: Sequence[Term]
+    ) -> None:
+        """Know who keeps others away from the standing nodes.
+
+        ``watched``: whom the pods to be placed are spread among (``company.watched_by``).
+        """
+        self._watched = tuple(watched)
         self._ground = ground
         self._fleet = fleet
         self._shapes = shapes
@@ -49,7 +55,7 @@ class Counting:
             return
         self._held.add(person.number)
         for term in person.holds:
-            content = term_content(term)
+            content = term.content
             if content not in self._holders:
                 tally = self._tally(("holds", content), term.key, _holds(content))
                 self._holders[content] = (term, tally)
@@ -80,7 +86,8 @@ class Counting:
         ]
         apart = [self._apart(term) for term in wish.apart]
         apart += [tally for term, tally in self._holders.values() if term.selection.has(wish.pod)]
-        return Layout(ask, spreads, near, apart)
+        watched = [self._apart(term) for term in self._watched if term.selection.has(wish.pod)]
+        return Layout(ask, spreads, near, apart, watched)
 
     def _spread(self, wish: Wish, spread: Spread) -> Tally:
         keys = tuple(sorted({spread.key, *(one.key for one in wish.spreads if one.is_hard)}))
@@ -90,7 +97,7 @@ class Counting:
         content = (
             "spread",
             spread.key,
-            selection_content(spread.selection),
+            spread.selection.content,
             keys,
             (asked, more) if spread.honors_affinity else (),
             content_of(wish.tolerations) if spread.honors_taints else b"",
@@ -123,7 +130,7 @@ class Counting:
         return self._tally(content, spread.key, weight, counts, may_count)
 
     def _near(self, group: tuple[Term, ...], term: Term) -> Tally:
-        listed = sorted((selection_content(one.selection) for one in group), key=repr)
+        listed = sorted((one.selection.content for one in group), key=repr)
         content = ("near", term.key, tuple(listed))
 
         def weight(person: Person) -> int:
@@ -137,7 +144,7 @@ class Counting:
         def weight(person: Person) -> int:
             return int(selection.has(person.sample))
 
-        content = ("near", term.key, (selection_content(selection),))
+        content = ("near", term.key, (selection.content,))
         return self._tally(content, term.key, weight)
 
     def _tally(
@@ -218,6 +225,6 @@ def _always(machine: object) -> bool:
 
 def _holds(content: Hashable) -> Weight:
     def weight(person: Person) -> int:
-        return sum(term_content(term) == content for term in person.holds)
+        return sum(term.content == content for term in person.holds)
 
     return weight

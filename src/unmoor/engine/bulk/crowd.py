@@ -15,25 +15,11 @@ import numpy as np
 
 from unmoor.engine.bulk.numbering import Numbering
 from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
-from unmoor.engine.selection import Selection, Term
+from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Wish, required_apart, wish_of
 from unmoor.model import resources
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
-
-content_of = msgspec.msgpack.Encoder(order="deterministic").encode
-"""Equal content, equal bytes."""
-
-
-def selection_content(selection: Selection) -> Hashable:
-    """Return what makes two selections the same."""
-    named = selection.namespaces
-    return (None if named is None else tuple(sorted(named)), content_of(selection.selector))
-
-
-def term_content(term: Term) -> Hashable:
-    """Return what makes two terms the same."""
-    return (term.key, selection_content(term.selection))
 
 
 class Person(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ Must not: know a rule that the oracle does not know.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import Layout
 from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Shapes, Types, amounts
-from unmoor.engine.company import NEW_HOST
+from unmoor.engine.company import NEW_HOST, watched_by
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.requests import requests_of
@@ -63,7 +63,10 @@ class Greedy:
         self.types = Types((one for base in bases for one in base.types), self.columns)
         self.shapes = Shapes(self.types)
         self.fleet = Fleet(self.types, len(self.columns))
-        self.counting = Counting(self.ground, self.fleet, self.shapes)
+        self.refused: dict[Key, tuple[Refusal, ...]] = {}
+        self.queue = self._sorted(pods)
+        self.watched = watched_by(one.wish for one in self._first_asks())
+        self.counting = Counting(self.ground, self.fleet, self.shapes, self.watched)
         self.sound = self._sound_types()
         self.templates = [one for one in scene.templates if not one.problem]
         self.flags = {id(base): self.types.flags(base.types) & self.sound for base in bases}
@@ -86,13 +89,7 @@ class Greedy:
 
     def solve(self) -> Plan:
         """Run the queue down."""
-        refused: dict[Key, tuple[Refusal, ...]] = {}
-        queue: deque[tuple[Pod, int]] = deque()
-        for pod in sorted(self.pods, key=lambda pod: oracle.order_of(pod, self._ask(pod, 0).wish)):
-            if own := judge.own_refusals(self._ask(pod, 0).wish):
-                refused[pod.key] = own
-            else:
-                queue.append((pod, 0))
+        queue = self.queue
         failed = 0
         stuck: dict[int, tuple[int, int, int]] = {}
         while queue and failed < len(queue):
@@ -109,7 +106,27 @@ class Greedy:
             else:
                 queue.append((pod, level))
                 failed += 1
-        return answer(self, refused, list(queue))
+        return answer(self, self.refused, list(queue))
+
+    def _sorted(self, pods: Iterable[Pod]) -> deque[tuple[Pod, int]]:
+        """Those that may run at all, the largest first."""
+        found = []
+        for pod in pods:
+            wish = self._ask(pod, 0).wish
+            if own := judge.own_refusals(wish):
+                self.refused[pod.key] = own
+            else:
+                found.append((oracle.order_of(pod, wish), pod))
+        return deque((pod, 0) for _, pod in sorted(found, key=lambda one: one[0]))
+
+    def _first_asks(self) -> Iterator[Ask]:
+        """Each class once, in the order of the queue."""
+        seen: set[int] = set()
+        for pod, _ in self.queue:
+            ask = self._ask(pod, 0)
+            if ask.number not in seen:
+                seen.add(ask.number)
+                yield ask
 
     def _ask(self, pod: Pod, level: int) -> Ask:
         return self.crowd.ask(pod, level)

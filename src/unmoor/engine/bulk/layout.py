@@ -51,8 +51,13 @@ class Layout:
         spreads: Iterable[SpreadTally],
         near: Iterable[NearTally],
         apart: Iterable[Tally],
+        watched: Iterable[Tally],
     ) -> None:
-        """``apart``: whom the class keeps away from, and those who keep it away."""
+        """``apart``: whom the class keeps away from, and those who keep it away.
+
+        ``watched``: those among whom others are spread, and of whom the class is one.
+        """
+        self.watched = tuple(watched)
         self.ask = ask
         self.spreads = tuple(spreads)
         self.near = tuple(near)
@@ -62,11 +67,12 @@ class Layout:
             *(tally for group in self.near for tally in group.tallies),
             *self.apart,
         )
-        by_key = {tally.domains.key: tally.domains for tally in self.tallies}
+        by_key = {one.domains.key: one.domains for one in (*self.tallies, *self.watched)}
         self.domains = tuple(by_key[key] for key in sorted(by_key))
         self._needed = {one.tally.domains.key for one in self.spreads}
         self._needed |= {tally.domains.key for group in self.near for tally in group.tallies}
-        self._spread_keys = {one.tally.domains.key for one in self.spreads}
+        self._pinned = {one.tally.domains.key for one in self.spreads}
+        self._pinned |= {tally.domains.key for tally in self.watched}
         self._kept: dict[str, tuple[int, Flags]] = {}
 
     @property
@@ -80,7 +86,7 @@ class Layout:
 
     def pins(self, key: str) -> bool:
         """True when a machine that takes the pod must lie in one known domain."""
-        if key in self._spread_keys:
+        if key in self._pinned:
             return True
         return any(
             group.may_begin and any(tally.domains.key == key for tally in group.tallies)
@@ -89,10 +95,10 @@ class Layout:
 
     def rank(self, key: str, domain: int, name: str) -> tuple[int, str]:
         """The domain with the fewest pods first, as the first spread constraint counts them."""
-        for one in self.spreads:
-            if one.tally.domains.key == key:
-                one.tally.grow()
-                return (int(one.tally.certain[domain] + one.tally.possible[domain]), name)
+        for tally in (*(one.tally for one in self.spreads), *self.watched):
+            if tally.domains.key == key:
+                tally.grow()
+                return (int(tally.certain[domain] + tally.possible[domain]), name)
         return (0, name)
 
     def allowed(self, domains: Domains) -> Flags:
