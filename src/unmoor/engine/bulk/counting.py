@@ -41,6 +41,7 @@ class Counting:
         self._standing: dict[int, Flags] = {}
         self._holders: dict[Hashable, tuple[Term, Tally]] = {}
         self._held: set[int] = set()
+        self._put: dict[int, tuple[Person, dict[int, int]]] = {}
         self._counted: dict[int, tuple[int, list[Tally]]] = {}
         for person, _, _ in ground.people:
             self.meet(person)
@@ -165,6 +166,10 @@ class Counting:
             self._standing[tally.number] = listed
             codes = self._ground.codes(domains)
             tally.count_standing(codes, listed, self._ground.people)
+            for person, nodes in self._put.values():
+                for at, times in nodes.items() if tally.weight(person) else ():
+                    if listed[at] and codes[at] >= 0:
+                        tally.add(int(codes[at]), tally.weight(person) * times)
             if key != names.HOSTNAME:
                 self._fleet.where(domains)
             for machine in self._fleet.all:
@@ -197,6 +202,8 @@ class Counting:
     def put_standing(self, at: int, person: Person) -> None:
         """Count a pod on a standing node."""
         self.meet(person)
+        nodes = self._put.setdefault(person.number, (person, {}))[1]
+        nodes[at] = nodes.get(at, 0) + 1
         for tally in self._that_count(person):
             domain = int(self._ground.codes(tally.domains)[at])
             if domain >= 0 and self._standing[tally.number][at]:

@@ -67,6 +67,7 @@ class Fleet:
         """Start without machines."""
         self.types = types
         self.all: list[Machine] = []
+        self.started = 0
         self.bound: Amounts = np.zeros((16, columns), dtype=np.int64)
         self.pods: Counts = np.zeros(16, dtype=np.int64)
         self.shapes: Counts = np.zeros(16, dtype=np.int64)
@@ -79,10 +80,16 @@ class Fleet:
         """How many there are."""
         return len(self.all)
 
+    @property
+    def new(self) -> int:
+        """How many of them do not exist yet."""
+        return len(self.all) - self.started
+
     def open(self, machine: Machine) -> int:
         """Take one in; return its row."""
         at = len(self.all)
         self.all.append(machine)
+        self.started += machine.is_started
         if at >= len(self.pods):
             self._grow()
         taints = machine.base.taints
@@ -113,12 +120,14 @@ class Fleet:
         self.shapes[at] = machine.shape.number
         for key, (domains, table) in self._tables.items():
             found = machine.shape.domains(domains, machine.flags)
-            if table.shape[1] < len(found):
-                table = np.pad(table, ((0, 0), (0, len(found) - table.shape[1])))  # noqa: PLW2901
+            if machine.where.get(key) == found:
+                continue
+            machine.where[key] = found
+            if table.shape[1] < domains.room:
+                table = np.pad(table, ((0, 0), (0, domains.room - table.shape[1])))  # noqa: PLW2901
                 self._tables[key] = (domains, table)
-            table[at, : len(found)] = found
-            table[at, len(found) :] = False
-            machine.where[key] = tuple(int(one) for one in np.flatnonzero(found))
+            table[at] = False
+            table[at, list(found)] = True
 
     def where(self, domains: Domains) -> Flags:
         """Return machines by domains: in which each may still lie."""

@@ -161,12 +161,11 @@ class Greedy:
                     found.setdefault(key, set()).update(self._values(key, shape, flags))
         return {key: tuple(sorted(numbers)) for key, numbers in found.items()}
 
-    def _values(self, key: str, shape: Shape, flags: Flags) -> list[int]:
+    def _values(self, key: str, shape: Shape, flags: Flags) -> tuple[int, ...]:
         domains = self.counting.domains(key)
         if key == names.HOSTNAME:
-            return [domains.of(NEW_HOST)]
-        numbers: list[int] = np.flatnonzero(shape.domains(domains, flags)).tolist()
-        return numbers
+            return (domains.of(NEW_HOST),)
+        return shape.domains(domains, flags)
 
     def _have_room(self, row: Amounts) -> Flags:
         flags: Flags = np.ones(len(self.types.all), dtype=bool)
@@ -258,8 +257,7 @@ class Greedy:
         for template in self.templates:
             if not self._tolerates(ask, template):
                 continue
-            number = sum(not one.is_started for one in self.fleet.all)
-            machine = self._next(template, f"machine-{number}")
+            machine = self._next(template, f"machine-{self.fleet.new}")
             became = self._fit(ask, layout, machine)
             if became is not None:
                 at = self.fleet.open(machine)
@@ -345,7 +343,7 @@ class Greedy:
         shape, flags = so_far
         domains = self.counting.domains(key)
         is_host = key == names.HOSTNAME
-        numbers = [machine.host] if is_host else self._values(key, shape, flags)
+        numbers = (machine.host,) if is_host else self._values(key, shape, flags)
         if not numbers:
             return None if layout.needs_domain(key) else so_far
         allowed = layout.allowed(domains)

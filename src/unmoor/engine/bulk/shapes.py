@@ -86,6 +86,7 @@ class Shape:
             if wanted.key not in _OF_OFFERINGS and wanted.key not in _FREE:
                 self.types &= self._agree(wanted)
         self._tables: dict[str, Flags] = {}
+        self._domains: dict[tuple[str, bytes], tuple[int, ...]] = {}
 
     def _agree(self, wanted: Requirement) -> Flags:
         values, codes = self._types.labels(wanted.key)
@@ -94,8 +95,16 @@ class Shape:
         flags: Flags = np.array(agreed, dtype=bool)[codes]
         return flags
 
-    def domains(self, domains: Domains, flags: Flags) -> Flags:
-        """Return in which of ``domains`` a machine of one of these types may lie."""
+    def domains(self, domains: Domains, flags: Flags) -> tuple[int, ...]:
+        """Return in which of ``domains`` a machine of one of these types may lie, sorted."""
+        asked = (domains.key, flags.tobytes())
+        found = self._domains.get(asked)
+        if found is None:
+            numbers: list[int] = np.flatnonzero(self._flags(domains, flags)).tolist()
+            found = self._domains[asked] = tuple(numbers)
+        return found
+
+    def _flags(self, domains: Domains, flags: Flags) -> Flags:
         table = self._table(domains)
         found: Flags = np.any(table[flags], axis=0)
         if found.any() or domains.key in _OF_OFFERINGS:

@@ -91,18 +91,20 @@ class Tally:
 
     def replace(self, before: Share, after: Share) -> None:
         """Count a machine's pods as they lie now instead of as they did."""
-        self.grow()
-        for (domains, pods), sign in ((before, -1), (after, 1)):
-            if len(domains) == 1:
-                self.certain[domains[0]] += sign * pods
-                self.total += sign * pods
-            elif domains:
-                at = list(domains)
-                self.possible[at] += sign * pods
-                self.total += sign * pods * len(at)
-            if domains:
-                self.sites[list(domains)] += sign
+        self._share(before, -1)
+        self._share(after, 1)
         self.version += 1
+
+    def _share(self, share: Share, sign: int) -> None:
+        domains, pods = share
+        if domains and domains[-1] >= len(self.certain):
+            self.grow()
+        counted = self.certain if len(domains) == 1 else self.possible
+        for one in domains:
+            self.sites[one] += sign
+            if pods:
+                counted[one] += sign * pods
+        self.total += sign * pods * len(domains)
 
 
 class Book:

@@ -1,0 +1,307 @@
+"""Random small scenes in which every constraint kind meets every other.
+
+A small vocabulary (three zones, two apps, two disks, one port) makes things collide. Drawn with
+the bytes that hypothesis gives, so that a failure shrinks to the pods that matter: a byte that is
+zero, or missing, chooses what is plainest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from tests.engine.scenes import (
+    TYPES,
+    ZONES,
+    as_object,
+    instance_type,
+    place,
+    pod,
+    required,
+    scene,
+    template,
+)
+from unmoor.engine.scene import Place, Scene, Started, Template
+from unmoor.model import names
+from unmoor.model.base import Object
+from unmoor.model.cluster import Namespace
+from unmoor.model.pod import Pod
+from unmoor.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from unmoor.model.taint import Taint
+
+T = TypeVar("T")
+NAMESPACES = ("default", "other")
+APPS = ("web", "db")
+KEYS = (names.ZONE, names.HOSTNAME, names.CAPACITY_TYPE, "rack")
+TAINTS = (
+    Taint(key="dedicated", value="db", effect="NoSchedule"),
+    Taint(key="old", effect="PreferNoSchedule"),
+)
+DRIVER = "disks.example.com"
+
+
+def _claims() -> list[Object]:
+    zonal = {"key": names.ZONE, "operator": "In", "values": [ZONES[1]]}
+    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [zonal]}]}}
+    found: list[Object] = [
+        as_object(Namespace, {"metadata": {"name": "default", "labels": {"team": "a"}}}),
+        as_object(Namespace, {"metadata": {"name": "other", "labels": {"team": "b"}}}),
+        as_object(
+            PersistentVolume,
+            {
+                "metadata": {"name": "v"},
+                "spec": {"csi": {"driver": DRIVER, "volumeHandle": "h"}, "nodeAffinity": affinity},
+            },
+        ),
+        as_object(
+            StorageClass,
+            {
+                "metadata": {"name": "fast"},
+                "provisioner": DRIVER,
+                "volumeBindingMode": "WaitForFirstConsumer",
+                "allowedTopologies": [
+                    {"matchLabelExpressions": [{"key": names.ZONE, "values": list(ZONES[:2])}]}
+                ],
+            },
+        ),
+    ]
+    for namespace in NAMESPACES:
+        for name, spec in (
+            ("bound", {"volumeName": "v"}),
+            ("waiting", {"storageClassName": "fast"}),
+        ):
+            meta = {"name": name, "namespace": namespace}
+            found.append(as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec}))
+    return found
+
+
+OBJECTS = _claims()
+
+
+class Dice:
+    """Bytes as choices."""
+
+    def __init__(self, given: bytes) -> None:
+        """Throw these in turn, then zeros."""
+        self._given = iter(given)
+
+    def number(self, most: int) -> int:
+        """From 0 to ``most``."""
+        return next(self._given, 0) % (most + 1)
+
+    def one(self, choices: Sequence[T]) -> T:
+        """One of these; the first is the plainest."""
+        return choices[self.number(len(choices) - 1)]
+
+    def is_rare(self, once_in: int) -> bool:
+        """True once in so many times, never for zeros."""
+        return self.number(once_in - 1) == once_in - 1
+
+    def some(self, choices: Sequence[T], most: int) -> list[T]:
+        """One of these or more."""
+        return [self.one(choices) for _ in range(1 + self.number(most - 1))]
+
+
+SELECTORS: tuple[Any, ...] = (
+    {"matchLabels": {"app": "web"}},
+    {"matchLabels": {"app": "db"}},
+    {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+    {"matchExpressions": [{"key": "v", "operator": "NotIn", "values": ["1"]}]},
+    {},
+)
+POLICIES = ("nodeAffinityPolicy", "nodeTaintsPolicy")
+
+
+def labels(dice: Dice) -> dict[str, str]:
+    """An app, and now and then a version."""
+    found = {"app": dice.one(APPS)}
+    return found | dice.one(({}, {"v": "1"}, {"v": "2"}))
+
+
+def a_spread(dice: Dice) -> dict[str, Any]:
+    """A topology spread constraint."""
+    found: dict[str, Any] = {
+        "topologyKey": dice.one(KEYS),
+        "maxSkew": dice.one((1, 1, 2)),
+        "whenUnsatisfiable": dice.one(("DoNotSchedule", "ScheduleAnyway")),
+        "labelSelector": dice.one(SELECTORS),
+    }
+    if dice.is_rare(2):
+        found["matchLabelKeys"] = ["v"]
+    if found["whenUnsatisfiable"] == "DoNotSchedule" and dice.is_rare(4):
+        found["minDomains"] = 1 + dice.number(3)
+    for policy in POLICIES:
+        if dice.is_rare(4):
+            found[policy] = dice.one(("Honor", "Ignore"))
+    return found
+
+
+NARROWINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {},
+    {"namespaces": ["other"]},
+    {"namespaceSelector": {}},
+    {"namespaceSelector": {"matchLabels": {"team": "b"}}},
+    {"matchLabelKeys": ["v"]},
+    {"mismatchLabelKeys": ["v"]},
+)
+
+
+def a_term(dice: Dice) -> dict[str, Any]:
+    """A pod affinity term."""
+    found = {"topologyKey": dice.one(KEYS), "labelSelector": dice.one(SELECTORS)}
+    return found | dice.one(NARROWINGS)
+
+
+EXPRESSIONS: tuple[Any, ...] = (
+    {"key": names.ZONE, "operator": "In", "values": [ZONES[0], ZONES[1]]},
+    {"key": names.ZONE, "operator": "NotIn", "values": [ZONES[2]]},
+    {"key": names.CAPACITY_TYPE, "operator": "In", "values": ["spot"]},
+    {"key": names.ARCH, "operator": "In", "values": ["amd64"]},
+    {"key": "disk", "operator": "In", "values": ["ssd"]},
+    {"key": "disk", "operator": "DoesNotExist", "values": []},
+    {"key": "cores", "operator": "Gt", "values": ["3"]},
+    {"key": "cores", "operator": "Exists", "values": []},
+    {"key": "team", "operator": "In", "values": ["a", "b"]},
+)
+
+
+def affinity(dice: Dice) -> dict[str, Any]:
+    """Node affinity, pod affinity and anti-affinity, each required, preferred, or not at all."""
+    found: dict[str, Any] = {}
+    must, wish = (
+        f"{one}DuringSchedulingIgnoredDuringExecution" for one in ("required", "preferred")
+    )
+    if dice.is_rare(3):
+        listed = [{"matchExpressions": dice.some(EXPRESSIONS, 2)} for _ in dice.some((0,), 2)]
+        if dice.is_rare(2):
+            preferred = [{"weight": 1 + dice.number(2), "preference": one} for one in listed]
+            found["nodeAffinity"] = {wish: preferred}
+        else:
+            found["nodeAffinity"] = {must: {"nodeSelectorTerms": listed}}
+    for kind in ("podAffinity", "podAntiAffinity"):
+        if dice.is_rare(4):
+            others = [a_term(dice) for _ in dice.some((0,), 2)]
+            found[kind] = required(*others)
+            if dice.is_rare(2):
+                found[kind] = {
+                    wish: [{"weight": 1 + dice.number(2), "podAffinityTerm": one} for one in others]
+                }
+    return found
+
+
+def asks(dice: Dice) -> dict[str, Any]:
+    """What the pods of one owner ask."""
+    found: dict[str, Any] = {"labels": labels(dice), "cpu": dice.one(("", "500m", "1", "3"))}
+    found["namespace"] = dice.one((NAMESPACES[0], *NAMESPACES))
+    if dice.is_rare(2):
+        found["affinity"] = affinity(dice)
+    if dice.is_rare(2):
+        found["topologySpreadConstraints"] = [a_spread(dice) for _ in dice.some((0,), 2)]
+    if dice.is_rare(6):
+        found["tolerations"] = [{"key": dice.one(("dedicated", "")), "operator": "Exists"}]
+    if dice.is_rare(6):
+        found["nodeSelector"] = dice.one(
+            ({"disk": "ssd"}, {names.ZONE: ZONES[0]}, {names.OS: "linux"})
+        )
+    if dice.is_rare(8):
+        claim = dice.one(("bound", "waiting", "missing"))
+        found["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
+    if dice.is_rare(8):
+        found["requests"] = {"vendor-a.com/gpu": dice.one(("0", "1"))}
+    if dice.is_rare(8):
+        port = {"hostPort": 80, "hostIP": dice.one(("", "10.0.0.1"))}
+        found["initContainers"] = [{"name": "side", "restartPolicy": "Always", "ports": [port]}]
+    if dice.is_rare(16):
+        found["schedulingGates"] = [{"name": "wait"}]
+    if dice.is_rare(16):
+        found["cpu"] = "nonsense"
+    return found
+
+
+def some_pods(dice: Dice) -> list[Pod]:
+    """Pending pods of a few owners."""
+    found = []
+    for number in range(1 + dice.number(3)):
+        about = asks(dice)
+        found += [pod(f"p{number}-{at}", **dict(about)) for at in range(1 + dice.number(4))]
+    return found
+
+
+def some_places(dice: Dice) -> list[Place]:
+    """A few standing nodes, with pods on them."""
+    found = []
+    for number in range(dice.number(4)):
+        name = f"node-{number}"
+        there = []
+        for at in range(dice.number(2)):
+            about = {key: value for key, value in asks(dice).items() if key != "schedulingGates"}
+            there.append(pod(f"{name}-{at}", node=name, **about))
+        zone = dice.one((*ZONES, ""))
+        more: dict[str, Any] = {
+            "labels": {
+                **dice.one(({}, {"disk": "ssd"}, {"disk": "hdd"})),
+                **dice.one(({}, {"cores": "2"}, {"cores": "4"})),
+                **dice.one(({}, {"rack": "r1"}, {"rack": "r2"})),
+                **dice.one(({}, {names.CAPACITY_TYPE: "spot"})),
+                **dice.one(({names.OS: "linux"}, {})),
+            },
+            "cpu": dice.one(("8", "4", "2")),
+            "taints": dice.one(((), (), TAINTS[:1], TAINTS[1:])),
+            "is_cordoned": dice.is_rare(8),
+            "is_initialized": not dice.is_rare(4),
+        }
+        if dice.is_rare(4):
+            more["volume_room"] = {DRIVER: 1}
+        if dice.is_rare(4):
+            more["reserved"] = {"cpu": 500}
+        found.append(place(name, zone, *there, **more))
+    return found
+
+
+SOLD_OUT = instance_type("sold-out", cpu=8, memory_gib=8, zones=())
+SOME_TYPES = (*TYPES, SOLD_OUT, instance_type("zone-3", cpu=8, memory_gib=16, zones=ZONES[2:]))
+WANTS: tuple[Any, ...] = (
+    (names.ZONE, "In", *ZONES[:2]),
+    (names.CAPACITY_TYPE, "In", "on-demand"),
+    ("rack", "In", "r1", "r2"),
+    ("disk", "In", "ssd"),
+    ("cores", "Gt", "1"),
+)
+
+
+def some_templates(dice: Dice) -> list[Template]:
+    """Up to two provisioners."""
+    found = []
+    for number in range(dice.number(2)):
+        more: dict[str, Any] = {
+            "wants": [dice.one(WANTS) for _ in range(dice.number(2))],
+            "weight": dice.number(1),
+            "taints": dice.one(((), (), TAINTS[:1], TAINTS[1:])),
+            "daemons": dice.one(({}, {}, {"cpu": 200, "pods": 1})),
+            "remaining": dice.one(({}, {}, {"cpu": 6000}, {"pods": 9})),
+            "problem": dice.one(("", "", "", "it is broken")),
+        }
+        found.append(template(f"p{number}", SOME_TYPES, **more))
+    return found
+
+
+def some_scene(dice: Dice) -> Scene:
+    """Nodes, provisioners, and now and then a machine that has only been started."""
+    listed = some_templates(dice)
+    found = scene(*some_places(dice), *listed, objects=OBJECTS)
+    started: tuple[Started, ...] = ()
+    if listed and dice.is_rare(4):
+        one = listed[0]
+        started = (
+            Started(
+                name="started-0",
+                provisioner=one.provisioner,
+                requirements=one.requirements,
+                taints=one.taints,
+                types=one.types[:2],
+                daemons=one.daemons,
+            ),
+        )
+    return Scene(view=found.view, places=found.places, started=started, templates=found.templates)
