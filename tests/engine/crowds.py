@@ -69,6 +69,7 @@ def _claims() -> list[Object]:
         for name, spec in (
             ("bound", {"volumeName": "v"}),
             ("waiting", {"storageClassName": "fast"}),
+            ("mine", {"storageClassName": "fast", "accessModes": ["ReadWriteOncePod"]}),
         ):
             meta = {"name": name, "namespace": namespace}
             found.append(as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec}))
@@ -206,7 +207,7 @@ def asks(dice: Dice) -> dict[str, Any]:
             ({"disk": "ssd"}, {names.ZONE: ZONES[0]}, {names.OS: "linux"})
         )
     if dice.is_rare(8):
-        claim = dice.one(("bound", "waiting", "missing"))
+        claim = dice.one(("bound", "waiting", "mine", "missing"))
         found["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
     if dice.is_rare(8):
         found["requests"] = {"vendor-a.com/gpu": dice.one(("0", "1"))}

@@ -175,18 +175,14 @@ def site_refusals(company: Company, site: Standing) -> tuple[Refusal, ...]:
 
 
 def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: Potential) -> Count:
-    """Pods that are on their way out do not count (as kube-scheduler has it)."""
     count = Count()
-    # An empty selector selects everything everywhere in Kubernetes, but here nothing.
-    counts_nobody = spread.selection.selector is None or spread.selection.selector.is_empty
     keys = {spread.key, *(one.key for one in wish.spreads if one.is_hard)}
     for site in sites:
         if not all(site.domains(key) for key in keys) or not _counts_for(wish, spread, site):
             continue
         domains = site.domains(spread.key)
         count.domains |= domains
-        there = [pod for pod in site.pods if not pod.is_deleting and not counts_nobody]
-        count.add(domains, sum(spread.selection.has(pod) for pod in there))
+        count.add(domains, sum(spread.counts(pod) for pod in site.pods))
     count.domains |= potential.get(spread.key, frozenset())
     return count
 

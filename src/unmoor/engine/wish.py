@@ -54,6 +54,15 @@ class Spread(msgspec.Struct, frozen=True):
     honors_affinity: bool
     honors_taints: bool
 
+    def counts(self, pod: Pod) -> bool:
+        """True when a pod that has a place is counted; one that is on its way out is not.
+
+        An empty selector selects everything everywhere in Kubernetes, but here nothing.
+        """
+        selector = self.selection.selector
+        is_empty = selector is None or selector.is_empty
+        return not is_empty and not pod.is_deleting and self.selection.has(pod)
+
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """All that a pod wants, at one level of giving up.

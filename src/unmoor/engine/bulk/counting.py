@@ -103,7 +103,7 @@ class Counting:
             (asked, more) if spread.honors_affinity else (),
             content_of(wish.tolerations) if spread.honors_taints else b"",
         )
-        ground, selection = self._ground, spread.selection
+        ground = self._ground
         counts = self._everywhere.copy()
         for key in keys:
             counts &= ground.codes(self.domains(key)) >= 0
@@ -126,7 +126,7 @@ class Counting:
             )
 
         def weight(person: Person) -> int:
-            return int(not person.is_leaving and selection.has(person.sample))
+            return int(spread.counts(person.sample))
 
         return self._tally(content, spread.key, weight, counts, may_count)
 

@@ -8,17 +8,20 @@ Must not: place anybody.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 import numpy as np
 
 from unmoor.engine.bulk.numbering import Numbering
 from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
+from unmoor.engine.requests import requests_of
+from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Wish, required_apart, wish_of
 from unmoor.model import resources
 from unmoor.model.pod import Pod
+from unmoor.model.quantity import QuantityError
 from unmoor.model.snapshot import View
 
 
@@ -28,7 +31,6 @@ class Person(msgspec.Struct, frozen=True):
     number: int
     sample: Pod
     holds: tuple[Term, ...]
-    is_leaving: bool
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +122,7 @@ class Crowd:
             if found is None:
                 number = len(self._persons)
                 terms = required_apart(pod, self._view)
-                found = Person(number, pod, terms, pod.is_deleting)
+                found = Person(number, pod, terms)
                 self._persons[content] = found
             self._faces[face] = found
         return found
@@ -151,3 +153,29 @@ def fits_in(free: Amounts, row: Amounts) -> Flags:
     for column in asked:
         found &= free[:, column] >= row[column]
     return found
+
+
+def columns_of(scene: Scene, pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Every resource that somebody asks for, sorted."""
+    found = {resources.CPU, resources.MEMORY, resources.PODS}
+    seen: set[int] = set()
+    for pod in pods:
+        face = hash(
+            (
+                id(pod.spec.containers),
+                id(pod.spec.init_containers),
+                id(pod.spec.resources),
+                id(pod.spec.overhead),
+            )
+        )
+        if face in seen:
+            continue
+        seen.add(face)
+        try:
+            found |= requests_of(pod).keys()
+        except QuantityError:
+            continue
+    bases: list[Template | Started] = [*scene.templates, *scene.started]
+    for base in bases:
+        found |= base.daemons.keys()
+    return tuple(sorted(found))

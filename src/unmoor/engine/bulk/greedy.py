@@ -18,7 +18,7 @@ import numpy.typing as npt
 from unmoor.engine import judge, oracle
 from unmoor.engine.bulk.answers import answer
 from unmoor.engine.bulk.counting import Counting
-from unmoor.engine.bulk.crowd import Ask, Crowd
+from unmoor.engine.bulk.crowd import Ask, Crowd, columns_of
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import Layout
@@ -26,14 +26,13 @@ from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Shapes, Types, amou
 from unmoor.engine.company import NEW_HOST, watched_by
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
-from unmoor.engine.requests import requests_of
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.sites import Standing
+from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import levels_of
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
-from unmoor.model.quantity import QuantityError
 
 
 def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:
@@ -48,7 +47,7 @@ class Greedy:
         """Turn the scene into rows."""
         self.scene = scene
         self.pods = pods
-        self.columns = _columns(scene, pods)
+        self.columns = columns_of(scene, pods)
         has_soft_taints = any(
             one.effect == taint.PREFER_NO_SCHEDULE
             for grounds in (scene.places, scene.started, scene.templates)
@@ -182,7 +181,7 @@ class Greedy:
         return found
 
     def _place(self, ask: Ask, pod: Pod) -> bool:
-        if ask.is_too_large:
+        if ask.is_too_large or self._is_taken(ask):
             return False
         layout = self._layout(ask)
         return (
@@ -190,6 +189,23 @@ class Greedy:
             or self._place_opened(ask, pod, layout)
             or self._place_new(ask, pod, layout)
         )
+
+    def _is_taken(self, ask: Ask) -> bool:
+        """A claim that is for one pod only may have one already, wherever that pod is."""
+        wanted = [need.claim for need in ask.wish.needs if need.is_exclusive]
+        namespace = ask.wish.pod.namespace
+        return any(
+            other.namespace == namespace and claim in claims_of(other)
+            for claim in wanted
+            for other in self._users()
+        )
+
+    def _users(self) -> Iterator[Pod]:
+        """Every pod with volumes that has a place."""
+        for site in self.ground.standing:
+            yield from (pod for pod in site.pods if pod.spec.volumes)
+        for machine in self.fleet.all:
+            yield from (pod for pod in machine.pods if pod.spec.volumes)
 
     def _place_standing(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
         if not self.ground.count:
@@ -362,29 +378,3 @@ class Greedy:
             if left.any():
                 return narrowed, left
         return None
-
-
-def _columns(scene: Scene, pods: Iterable[Pod]) -> tuple[str, ...]:
-    """Every resource that somebody asks for, sorted."""
-    found = {resources.CPU, resources.MEMORY, resources.PODS}
-    seen: set[int] = set()
-    for pod in pods:
-        face = hash(
-            (
-                id(pod.spec.containers),
-                id(pod.spec.init_containers),
-                id(pod.spec.resources),
-                id(pod.spec.overhead),
-            )
-        )
-        if face in seen:
-            continue
-        seen.add(face)
-        try:
-            found |= requests_of(pod).keys()
-        except QuantityError:
-            continue
-    bases: list[Template | Started] = [*scene.templates, *scene.started]
-    for base in bases:
-        found |= base.daemons.keys()
-    return tuple(sorted(found))
