@@ -112,6 +112,8 @@ def test_the_names_are_karpenters() -> None:
     assert names == {
         "machines_created",
         "machines_terminated",
+        "provisioner_scheduling_duration_seconds",
+        "provisioner_scheduling_queue_depth",
         "machines_launched",
         "machines_registered",
         "machines_initialized",
@@ -244,6 +246,16 @@ def test_eligible_machines_are_those_of_the_last_look(metrics: Metrics) -> None:
     assert after(Fact(name, {"deprovisioner": "emptiness"}, 2)) == 2
     assert after() == 2, "nobody looks while a command runs"
     assert after(Fact(name, {"deprovisioner": "emptiness"}, 0)) == 0
+
+
+def test_a_plan_is_timed_and_a_look_that_plans_nothing_is_not(metrics: Metrics) -> None:
+    depth = Fact("provisioner_scheduling_queue_depth", value=7.0)
+    metrics(record(reconciler="provisioning", step=Step()))
+    metrics(record(reconciler="provisioning", step=Step(facts=(depth,))))
+    found = samples(metrics)
+
+    assert found["karpenter_provisioner_scheduling_queue_depth"] == 7
+    assert found["karpenter_provisioner_scheduling_duration_seconds_count"] == 1
 
 
 def test_an_unknown_fact_does_no_harm(metrics: Metrics) -> None:

@@ -162,6 +162,7 @@ async def test_a_machine_comes_up_and_its_deleted_node_is_drained(cluster: Clust
         await cluster.until("the pod runs", lambda: cluster.running_on(name))
         await cluster.api.delete(Ref("Node", name))
         await unmoor.until_said(cluster, "released machine")
+        await unmoor.until_said(cluster, "created machine")
         said = unmoor.said()
         launched = await unmoor.until_said(cluster, "launched machine")
         _, metrics = await unmoor.get("metrics_port", "/metrics")
@@ -174,7 +175,9 @@ async def test_a_machine_comes_up_and_its_deleted_node_is_drained(cluster: Clust
     assert launched["instance-type"] == "m5.large"
     assert holder(cluster) is None
     assert 'karpenter_nodes_terminated{provisioner="default"} 1.0' in metrics
-    assert 'karpenter_machines_launched{provisioner="default"} 1.0' in metrics
+    assert 'karpenter_machines_launched{provisioner="default"}' in metrics
+    created = 'karpenter_machines_created{provisioner="default",reason="provisioning"} 1.0'
+    assert created in metrics, "the pod of the deleted node needs another"
     assert 'cloudprovider_duration_seconds_count{controller="unmoor",method="Create"' in metrics
 
 

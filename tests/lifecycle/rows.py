@@ -10,6 +10,7 @@ from unmoor.lifecycle import (
     garbage,
     leases,
     machine,
+    provisioning,
     termination,
 )
 from unmoor.model.kinds import LEASES, MACHINES, NODES
@@ -24,7 +25,8 @@ TERMINATION = Row("termination", termination.advance, lambda view: [n for _, n i
 MACHINE = Row("machine", machine.advance, _machines)
 CONDITIONS = Row("disruption-conditions", disruption_conditions.advance, _machines)
 DEPROVISIONING = Row("deprovisioning", deprovisioning.advance, lambda _: ["all"])
+PROVISIONING = Row("provisioning", provisioning.advance, lambda _: ["all"])
 GARBAGE = Row("garbage", garbage.advance, lambda _: ["all"])
 LEASE = Row("leases", leases.advance, lambda view: [name for _, name in view.all(LEASES)])
 CONSISTENCY = Row("consistency", consistency.advance, _machines)
-ALL = (TERMINATION, MACHINE, CONDITIONS, DEPROVISIONING, GARBAGE, LEASE, CONSISTENCY)
+ALL = (TERMINATION, MACHINE, CONDITIONS, DEPROVISIONING, PROVISIONING, GARBAGE, LEASE, CONSISTENCY)

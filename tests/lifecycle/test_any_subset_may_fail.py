@@ -1,8 +1,9 @@
 """Effects of one step are unordered, any subset may fail, and the end is the same.
 
 "A crash between any two effects" is a finite list: here it is gone through, for the termination of
-a node, an emptiness command and a launch. Each step in turn loses each subset of its effects: the
-requests, or only the answers; once with the process living on, once with everything droppable lost.
+a node, an emptiness command, a launch, and machines for pods that wait. Each step in turn loses
+each subset of its effects: the requests, or only the answers; once with the process living on, once
+with everything droppable lost.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import pytest
 
 from tests import builders
 from tests.builders import budget, daemon_pod, instance, machine, node, pod, provisioner
+from tests.lifecycle import pending
 from tests.lifecycle.driver import Row, World
-from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, TERMINATION
+from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, PROVISIONING, TERMINATION
 from tests.lifecycle.test_deprovisioning import empties
 from unmoor.lifecycle.effects import AnyEffect, Publish
 from unmoor.lifecycle.step import Step
@@ -25,6 +27,7 @@ from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 
 ROWS = (DEPROVISIONING, TERMINATION, MACHINE, CONDITIONS)
+BUYING_ROWS = (PROVISIONING, MACHINE)
 
 
 class Loss(NamedTuple):
@@ -95,6 +98,14 @@ def launching() -> World:
     return world
 
 
+def buying() -> World:
+    """Two pods that share no node wait for one; a third comes a little later."""
+    apart = {"affinity": pending.APART}
+    world = pending.wanting(*(pending.waiting(name, spec=apart) for name in ("web-1", "web-2")))
+    world.put(pending.waiting("web-3", cpu="500m", labels={"app": "other"}))
+    return world
+
+
 def end_of(world: World) -> dict[str, Any]:
     """What the end looks like, without versions and times."""
     return {
@@ -123,12 +134,14 @@ def end_of(world: World) -> dict[str, Any]:
     }
 
 
-def run(make: Callable[[], World], loss: Loss = Loss()) -> tuple[dict[str, Any], list[int]]:
+def run(
+    make: Callable[[], World], loss: Loss = Loss(), those: tuple[Row, ...] = ROWS, for_s: int = 60
+) -> tuple[dict[str, Any], list[int]]:
     world = make()
     counted = Counted(world, loss)
-    rows = tuple(counted.wrap(row) for row in ROWS)
+    rows = tuple(counted.wrap(row) for row in those)
     restarts = loss.restarts
-    for _ in range(60):
+    for _ in range(for_s):
         world.settle(*rows)
         if restarts and len(counted.sizes) > loss.step:
             world.restart()
@@ -162,6 +175,20 @@ def test_any_subset_of_any_step_may_fail(
             )
 
 
+@pytest.mark.parametrize("restarts", [False, True], ids=["lives-on", "restarts"])
+@pytest.mark.parametrize("is_done", [False, True], ids=["request", "answer"])
+def test_whatever_fails_nothing_is_bought_twice(*, is_done: bool, restarts: bool) -> None:
+    """Which pod shares its machine with the third may differ, not how many there are."""
+    _, sizes = run(buying, those=BUYING_ROWS, for_s=20)
+
+    assert sizes
+    for step, size in enumerate(sizes):
+        for lost in subsets(size):
+            end, _ = run(buying, Loss(step, lost, is_done, restarts), BUYING_ROWS, for_s=20)
+            bought = (len(end["machines"]), len(end["instances"]))
+            assert bought == (2, 2), f"step {step} lost {sorted(lost)} of {size}"
+
+
 def test_the_ends_are_the_right_ones() -> None:
     gone, _ = run(terminating)
     assert (gone["nodes"], gone["machines"], gone["pods"]) == ([], [], ["agent-1"])
@@ -169,6 +196,9 @@ def test_the_ends_are_the_right_ones() -> None:
     left, _ = run(emptying)
     assert [one[:3] for one in left["nodes"]] == [("a", False, "")]
     assert left["commands"] == [(("a", "b"), "Succeeded", ("a",))]
+
+    bought, _ = run(buying, those=BUYING_ROWS)
+    assert (len(bought["machines"]), len(bought["instances"])) == (2, 2)
 
     up, _ = run(launching)
     assert len(up["instances"]) == 1

@@ -212,7 +212,6 @@ SPEC_10_4 = {
     "replacement_limit_s": 570,
     "not_found_grace_s": 5,
     "nomination_least_s": 10,
-    "batch_start_wait_s": 1,
     "pending_pod_retry_s": 10,
     "resync_s": 60,
     "drift_poll_s": 300,

@@ -8,6 +8,7 @@ import pytest
 
 from tests import builders
 from tests.builders import disruption, machine, node, pod, provisioner
+from tests.lifecycle.pending import waiting
 from unmoor.model.base import Object, ObjectMeta
 from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.kinds import KIND_OF, KINDS
@@ -18,6 +19,7 @@ from unmoor.runtime.reconcilers import RECONCILERS
 
 DELETED = node(deleted_at=builders.NOW)
 CONFIG = ConfigMap(metadata=ObjectMeta(name="ours", namespace="harbour"))
+WAITING = waiting()
 ATTACHED = VolumeAttachment(spec=VolumeAttachmentSpec(node_name="a"))
 
 
@@ -47,12 +49,17 @@ def woken(view: View, old: Object | None, new: Object | None) -> dict[str, list[
             node(),
             {"machine": ["m-a"], "disruption-conditions": ["m-a"]},
         ),
-        ([DELETED], node(), DELETED, {"termination": ["a"]}),
+        ([DELETED], node(), DELETED, {"termination": ["a"], "provisioning": [ONE]}),
         ([], node(), None, {"leases": ["a"]}),
         ([], None, node(disruption="x"), {"deprovisioning": [ONE]}),
         ([], node(disruption="x"), node(), {"deprovisioning": [ONE]}),
         ([node(), machine()], None, pod(), {"disruption-conditions": ["m-a"]}),
         ([DELETED], None, pod(), {"termination": ["a"]}),
+        ([], None, WAITING, {"provisioning": [ONE]}),
+        ([], pod(on=""), WAITING, {"provisioning": [ONE]}),
+        ([], WAITING, WAITING, {}),
+        ([], WAITING, pod(on="b"), {}),
+        ([], None, pod(on=""), {}),
         ([DELETED], pod(), None, {"termination": ["a"]}),
         ([], None, pod(on="b"), {}),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 SETTINGS = {
     "cadence__deprovisioningPoll": "1s",
+    "cadence__pendingPodRetry": "1s",
     "cadence__drainPoll": "200ms",
     "cadence__cordonQuiet": "1s",
     "cadence__instanceLook": "1s",

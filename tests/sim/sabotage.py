@@ -321,6 +321,22 @@ class RunningCommandForgotten(RowBug):
         return step(blind, key, memory, moment)
 
 
+class BoughtForgotten(RowBug):
+    """A machine that has no node yet is no place, so its pods are given another at each look."""
+
+    rows_concerned: tuple[str, ...] = ("provisioning",)
+
+    def step(
+        self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
+    ) -> Step[Any]:
+        def with_nodes(resource: Resource[Any]) -> list[Any]:
+            found = view.sorted(resource)
+            return [one for one in found if resource.kind != "Machine" or one.node_name]
+
+        blind: Any = _Blind(view, sorted=with_nodes)
+        return step(blind, key, memory, moment)
+
+
 class WatchTrusted(RowBug):
     """What the watches have not brought is not there: the server is never asked for the pods."""
 

@@ -30,11 +30,12 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (sabotage.ClusterTagIgnored, "nothing-that-is-not-ours"),
     (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"),
     (sabotage.NotReallyEmpty, "a-node-goes-for-a-reason"),
+    (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"),
     (sabotage.RunningCommandForgotten, "one-command-at-a-time"),
 ]
 """(the bug, the rule that it breaks)."""
 
-LATE: dict[type[Meddling], int] = {sabotage.ClockTrusted: 71}
+LATE: dict[type[Meddling], int] = {sabotage.ClockTrusted: 71, sabotage.BoughtForgotten: 18}
 """Where the search for a bug begins that no earlier seed finds: one from seed 1 on came to this."""
 
 

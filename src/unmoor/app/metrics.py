@@ -46,6 +46,8 @@ BUCKETS_S = tuple(float(text) for text in _BUCKETS.split())
 
 WHOLE_LOOK = "deprovisioning"
 """The reconciler that looks at the whole cluster."""
+PLANNED = "provisioner_scheduling_queue_depth"
+"""A fact of every step that has planned where pods go, and of no other."""
 EVERY_METHOD = "all"
 """Karpenter times each method; here they share one pass, and what decides has no clock."""
 
@@ -77,6 +79,18 @@ TABLE = (
         Kind.COUNTER,
         ("reason", "provisioner"),
         "Machines that unmoor deleted; those that a person deleted are not in it.",
+    ),
+    Row(
+        "provisioner_scheduling_duration_seconds",
+        Kind.HISTOGRAM,
+        (),
+        "How long it took to plan where pods go, with the creation of machines.",
+    ),
+    Row(
+        "provisioner_scheduling_queue_depth",
+        Kind.GAUGE,
+        (),
+        "Pods without a place when it was last planned where they go.",
     ),
     Row("machines_launched", Kind.COUNTER, ("provisioner",), "Machines with an instance."),
     Row("machines_registered", Kind.COUNTER, ("provisioner",), "Machines whose node joined."),
@@ -171,6 +185,8 @@ class Metrics:
                     self.fact(fact)
         for fact in record.step.facts:
             self.fact(fact)
+        if any(fact.name == PLANNED for fact in record.step.facts):
+            self.take("provisioner_scheduling_duration_seconds", {}, took_s)
         if record.reconciler == WHOLE_LOOK and not record.crash:
             took = {"method": EVERY_METHOD}
             self.take("deprovisioning_evaluation_duration_seconds", took, took_s)

@@ -69,9 +69,6 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 1 * MINUTE
     # Provisioning
-    batch_start_wait_s: Annotated[
-        float, Meta(description="after the first pending pod, until a batch is begun")
-    ] = 1.0
     pending_pod_retry_s: Annotated[
         float, Meta(description="until a pod that is still pending is looked at again")
     ] = 10.0

@@ -77,6 +77,8 @@ DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 LINKED = "karpenter.sh/linked"
 PROVISIONER_HASH = "karpenter.sh/provisioner-hash"
 """On a Provisioner: what is static in it now. On a Machine: what was when it was created."""
+COMPATIBILITY_PROVIDER = "karpenter.sh/compatibility/provider"
+"""On a Machine whose provisioner describes its nodes inline: that description, as JSON."""
 KARPENTER_MANAGED_BY = "karpenter.sh/managed-by"
 EMPTINESS_TIMESTAMP = "karpenter.sh/emptiness-timestamp"
 

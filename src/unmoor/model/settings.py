@@ -336,7 +336,6 @@ SETTINGS: tuple[Setting, ...] = (
 
 NOT_YET = frozenset(
     {
-        "batchIdleDuration",
         "featureGates.driftEnabled",
         "aws.assumeRoleARN",
         "aws.assumeRoleDuration",
@@ -359,7 +358,6 @@ NOT_YET = frozenset(
         "cadence.replacementPollMost",
         "cadence.replacementLimit",
         "cadence.notFoundGrace",
-        "cadence.batchStartWait",
         "cadence.driftPoll",
         "cadence.launchMemory",
         "cadence.nodeTemplateRefresh",
@@ -370,7 +368,6 @@ NOT_YET = frozenset(
         "cadence.nodeMetrics",
         "cadence.provisionerMetrics",
         "cadence.unconsolidatableDedupe",
-        "cadence.failedSchedulingDedupe",
     }
 )
 """Keys that are checked, and that nothing asks for yet."""

@@ -27,6 +27,8 @@ class Method(StrEnum):
     """Somebody deleted the node or its machine."""
     DRAIN = "drain"
     """A person named the node: ``unmoor drain``."""
+    PROVISIONING = "provisioning"
+    """Machines for pods that wait for a node: what makes nodes come, not go."""
     LIFECYCLE = "lifecycle"
     """Launch, registration, initialisation, garbage collection."""
 
@@ -103,6 +105,17 @@ class Reason(StrEnum):
     """Two machines stand for one instance."""
     INCONSISTENT = "inconsistent"
     """What the node has, and what its machine promised."""
+    # Machines for pending pods (spec 9).
+    NOT_PROVISIONABLE = "not-provisionable"
+    """Why no node is made for a pod that the scheduler has found no place for."""
+    TYPES_UNKNOWN = "types-unknown"
+    PROVISIONER_SKIPPED = "provisioner-skipped"
+    PLANNED = "planned"
+    UNPLACEABLE = "unplaceable"
+    """What refuses the pod where it comes closest, and by how much."""
+    LIMIT_REACHED = "limit-reached"
+    PREFERENCE_GIVEN_UP = "preference-given-up"
+    MAY_HINDER = "may-hinder-consolidation"
     SETTINGS_INVALID = "settings-invalid"
     """Key, value and remedy."""
 

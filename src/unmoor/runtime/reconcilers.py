@@ -2,7 +2,7 @@
 
 ``app`` and ``sim`` run these same rows. A row's memory is None or of the step's own ``Memory`` type
 (``eviction.Memory``, ``machine.Memory``, ``command.Memory``, ``garbage.Memory``,
-``consistency.Memory``); losing it is allowed at any moment.
+``consistency.Memory``, ``provisioning.Memory``); losing it is allowed at any moment.
 
 Key functions run for every change in the cluster, so each is a look-up or two, and says nothing for
 the heartbeats of nodes that nobody is working on.
@@ -22,6 +22,7 @@ from unmoor.lifecycle import (
     leases,
     machine,
     provisioner,
+    provisioning,
     settings,
     termination,
     unreadable,
@@ -108,6 +109,23 @@ def _machines(view: View, provider_ids: set[str]) -> Iterable[str]:
 # The one loop, and the rest.
 
 
+def waiting_pod(view: View, old: Pod | None, new: Pod | None) -> Iterable[str]:
+    """A pod of which the scheduler begins to say that it has no place for it."""
+    del view
+    return (ONE,) if _waits(new) and not _waits(old) else ()
+
+
+def _waits(pod: Pod | None) -> bool:
+    return pod is not None and not pod.node_name and pod.is_unschedulable
+
+
+def going_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
+    """A node that begins to go: its pods will need a place."""
+    del view
+    is_going = new is not None and new.is_deleting
+    return (ONE,) if is_going and (old is None or not old.is_deleting) else ()
+
+
 def running_command(view: View, old: Disruption | None, new: Disruption | None) -> Iterable[str]:
     """A command that was written, moved on, or taken away."""
     del view, old, new
@@ -183,6 +201,13 @@ RECONCILERS: tuple[Reconciler, ...] = (
         step=deprovisioning.advance,
         wakes=(Wake("Disruption", running_command), Wake("Node", marked_node)),
         every_s=lambda view: view.settings.cadence.deprovisioning_poll_s,
+        is_single=True,
+        where=Where.WORKER,
+    ),
+    Reconciler(
+        name="provisioning",
+        step=provisioning.advance,
+        wakes=(Wake("Pod", waiting_pod), Wake("Node", going_node)),
         is_single=True,
         where=Where.WORKER,
     ),

@@ -33,6 +33,8 @@ class Allowances(msgspec.Struct, kw_only=True):
 
     unseen_s: float
     """A pod bound less than this ago may not be known to a process yet."""
+    blind_s: float = 0.0
+    """What a process believes of pods may be this old: a watch may hang, and nobody notices."""
     skew_s: float = 0.0
     """How far any process's wall clock has been off. That ends nobody's grace: what is waited for
     is counted on the monotonic clock, too."""
@@ -157,7 +159,7 @@ def _not_ours(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
         case "Node":
             is_ours = entry.old is not None and (truth.is_ours(obj) or _is_unclaimed(truth, obj))
         case "Machine":
-            is_ours = entry.old is not None and truth.is_our_machine(obj)
+            is_ours = truth.is_our_machine(obj)
         case "Instance":
             is_ours = obj["spec"].get("cluster") == truth.cluster
         case "Pod":
@@ -316,6 +318,24 @@ def _machine_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterat
         yield "its node stays and its instance runs"
 
 
+def _machine_is_needed(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """No more machines are made than there are pods without a place: each has one at least."""
+    del act
+    if entry.type != "ADDED":
+        return
+    coming = [
+        true.name(one)
+        for one in self.truth.all("Machine")
+        if true.uid(one) in self.truth.made
+        and not true.is_deleting(one)
+        and not (one.get("status") or {}).get("nodeName")
+    ]
+    without = self.truth.without_place(self.allowances.blind_s)
+    if len(coming) + 1 > len(without):
+        pods = ", ".join(without) or "none"
+        yield f"pods without a place: {pods}; machines on their way: {', '.join(coming) or 'none'}"
+
+
 def _one_command(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     """One voluntary command at a time."""
     del act
@@ -359,6 +379,7 @@ _RULES_OF: dict[str, tuple[tuple[str, Rule], ...]] = {
     "Machine": (
         ("the-finalizer-holds", _finalizer_stays),
         ("a-machine-goes-for-a-reason", _machine_goes_for_a_reason),
+        ("a-machine-is-made-for-a-pod", _machine_is_needed),
     ),
     "Disruption": (
         ("one-command-at-a-time", _one_command),

@@ -17,6 +17,7 @@ import msgspec
 
 from unmoor.model import kinds
 from unmoor.model.base import JSON, Ref
+from unmoor.model.cadence import Cadence
 from unmoor.model.instance import InstanceType, LaunchRequest
 from unmoor.model.names import INSTANCE_TYPE, PROVISIONER_NAME, TERMINATION_FINALIZER
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
@@ -99,7 +100,7 @@ class _Run:
         self._world = World(drawn.seed, cloud=cloud, shapes=shapes, delays=PATIENT)
         self._witness = Witness(self._time_s)
         self._truth = Truth(self._world.server, CLUSTER, self._time_s)
-        self._allowances = Allowances(unseen_s=_unseen_s(drawn))
+        self._allowances = Allowances(unseen_s=_unseen_s(drawn), blind_s=_blind_s(drawn))
         self._checkers = Checkers(self._truth, self._witness, self._allowances)
         self._people = People(self._world.api, self._world.clock, drawn, self._allowances)
         self._crew = Crew(self._world, drawn, cloud, self._witness, self._checkers, meddling)
@@ -288,6 +289,12 @@ def _unseen_s(drawn: Draw) -> float:
     api, cloud = drawn.api, drawn.cloud
     seen_s = UNSEEN_S + (api.slow_s[1] if api.slow != NEVER else 0.0)
     return seen_s + (cloud.slow_s[1] if cloud.slow != NEVER else 0.0)
+
+
+def _blind_s(drawn: Draw) -> float:
+    """How old a picture of the pods may be: until a watch that hangs is given up, if one may."""
+    hangs = drawn.api.watch_silent != NEVER
+    return _unseen_s(drawn) + (Cadence().watch_silence_s if hangs else 0.0)
 
 
 def _concerns(record: Record, keys: frozenset[str]) -> bool:

@@ -45,6 +45,10 @@ class Truth:
         """When a pod on each node (name) last came, changed or went."""
         self.commands: Counter[str] = Counter()
         """How many commands each method has begun."""
+        self.made: set[str] = set()
+        """Machines, by uid, that unmoor has made."""
+        self.placeless_until: dict[str, float] = {}
+        """When a pod without a place got one, went, or was deleted, by uid."""
         self.going: set[str] = set()
         """Names of nodes of ours that were ever deleted; names of machines do not come twice."""
 
@@ -101,6 +105,19 @@ class Truth:
         is_our_cloud = not provider_id or provider_id.startswith(f"{SIMULATED_SCHEME}://")
         return is_our_cloud and marks_of(machine).get(names.MANAGED_BY) == self.cluster
 
+    def without_place(self, lately_s: float) -> list[str]:
+        """The pods, by uid, that have no place, will lose it, or had none ``lately_s`` ago."""
+        found = [uid(pod) for pod in self.all("Pod") if self._is_placeless(pod)]
+        lately = self.time_s() - lately_s
+        found += [one for one, until in self.placeless_until.items() if until >= lately]
+        return sorted(set(found))
+
+    def _is_placeless(self, pod: JSON) -> bool:
+        if not is_workload(pod) or is_deleting(pod):
+            return False
+        node = pod["spec"].get("nodeName", "")
+        return node in self.going if node else has_found_no_place(pod)
+
     # Remembering.
 
     def note(self, entry: Entry, who: str) -> None:
@@ -114,6 +131,8 @@ class Truth:
             number = marks_of(entry.obj).get(names.LAUNCH_ATTEMPT)
             if number:
                 self.attempts.add(f"{uid(entry.obj)}-{number}")
+            if who and entry.type == "ADDED":
+                self.made.add(uid(entry.obj))
         elif kind == "Disruption" and entry.type == "ADDED":
             self.commands[entry.obj["spec"].get("method", "")] += 1
 
@@ -122,6 +141,9 @@ class Truth:
         node = pod["spec"].get("nodeName", "")
         if node and controller_of(pod).get("kind") != "DaemonSet":
             self.occupied_at[node] = self.time_s()
+        was = entry.old is not None and self._is_placeless(entry.old)
+        if was and (entry.type == "DELETED" or not self._is_placeless(pod)):
+            self.placeless_until[uid(pod)] = self.time_s()
         if entry.type == "DELETED":
             return
         if pod["spec"].get("nodeName") and uid(pod) not in self.bound_at:
@@ -201,6 +223,16 @@ def is_workload(pod: JSON) -> bool:
     if names.MIRROR_POD in marks_of(pod):
         return False
     return (pod.get("status") or {}).get("phase") not in TERMINAL
+
+
+def has_found_no_place(pod: JSON) -> bool:
+    """The scheduler says that no node takes it."""
+    said = (pod.get("status") or {}).get("conditions") or ()
+    return any(
+        (one["type"], one["status"], one.get("reason"))
+        == ("PodScheduled", "False", "Unschedulable")
+        for one in said
+    )
 
 
 def is_going(instance: JSON) -> bool:

@@ -1,0 +1,126 @@
+"""What a machine looks like that is made for pods, and what it is called (spec 1.2, 9.9).
+
+Its name follows from its provisioner and from the pod for which it was opened. So the same plan,
+made again after a crash or by another instance of unmoor, finds the machine that is there. A pod
+whose machine is there and yet has no room for it gets another, with a number.
+
+Must not: choose where a pod goes, or which types would do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from unmoor.engine.plan import NewMachine
+from unmoor.lifecycle.effects import Create, Fact, owner
+from unmoor.model import names, resources
+from unmoor.model.base import JSON
+from unmoor.model.kinds import MACHINES
+from unmoor.model.pod import Pod
+from unmoor.model.provisioner import Provisioner
+from unmoor.model.requirement import IN, NodeSelectorRequirement, Requirement
+from unmoor.model.snapshot import View
+from unmoor.model.static_hash import hash_of
+from unmoor.model.wording import counted, named
+
+HASH_CHARS = 10
+PREFIX_CHARS_MAX = 200
+"""Of the provisioner's name in that of its machines."""
+CREATED_FOR = "provisioning"
+"""The reason in ``machines_created`` (spec 10.1)."""
+_OWN_KEYS = frozenset((names.INSTANCE_TYPE, names.HOSTNAME))
+"""What a machine's requirements say in another way, or cannot say before there is a node."""
+
+
+def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str) -> Create:
+    """Return the effect that creates a machine of this plan under ``name``."""
+    price = planned.price_usd_per_h
+    cost = "at an unknown price" if price is None else f"from {price:.4g} USD per hour"
+    body: JSON = {
+        "apiVersion": MACHINES.api_version,
+        "kind": MACHINES.kind,
+        "metadata": {
+            "name": name,
+            "labels": _labels(provisioner, planned),
+            "annotations": _annotations(view, provisioner),
+            "finalizers": [names.TERMINATION_FINALIZER],
+            "ownerReferences": [msgspec.to_builtins(owner(provisioner))],
+        },
+        "spec": _spec(provisioner, planned),
+    }
+    counts = Fact("machines_created", {"reason": CREATED_FOR, "provisioner": provisioner.name})
+    return Create(
+        ref=MACHINES.ref(name),
+        body=body,
+        why=f"for {counted(len(planned.pods), 'pod')}: {named(planned.instance_types)}, {cost}",
+        facts=(counts,),
+    )
+
+
+def name_for(view: View, provisioner: str, pod: Pod, taken: Collection[str]) -> str:
+    """Return the machine's name. ``taken``: names that this plan has given already."""
+    digest = hashlib.sha256(pod.uid.encode()).hexdigest()[:HASH_CHARS]
+    name = base = f"{provisioner[:PREFIX_CHARS_MAX].rstrip('.-')}-{digest}"
+    number = 1
+    broken = view.broken(MACHINES)
+    while name in taken or view.machine(name) is not None or ("", name) in broken:
+        number += 1
+        name = f"{base}-{number}"
+    return name
+
+
+def _labels(provisioner: Provisioner, planned: NewMachine) -> dict[str, str]:
+    """Labels that no cloud knows get their value here, where several would do (spec 9.6)."""
+    chosen = {one.key: value for one in planned.requirements if (value := _value_of(one))}
+    return {**chosen, **provisioner.spec.labels, names.PROVISIONER_NAME: provisioner.name}
+
+
+def _value_of(wanted: Requirement) -> str:
+    """The first allowed value of a label that is the user's own; "" when it may be absent."""
+    is_users = wanted.key not in names.WELL_KNOWN_LABELS
+    if not is_users or wanted.may_be_absent or names.restricted_label_problem(wanted.key):
+        return ""
+    if not wanted.is_complement:
+        return min(wanted.values, default="")
+    numbers = map(str, range(*_bounds(wanted)))
+    return next((number for number in numbers if wanted.allows(number)), "")
+
+
+def _bounds(wanted: Requirement) -> tuple[int, int]:
+    least = max(0 if wanted.greater_than is None else wanted.greater_than + 1, 0)
+    most = least + len(wanted.values) + 1
+    return least, most if wanted.less_than is None else min(most, wanted.less_than)
+
+
+def _annotations(view: View, provisioner: Provisioner) -> dict[str, str]:
+    ours = {
+        names.MANAGED_BY: view.identity.cluster,
+        names.PROVISIONER_HASH: hash_of(provisioner),
+    }
+    inline = provisioner.spec.provider
+    if inline is not None:
+        ours[names.COMPATIBILITY_PROVIDER] = msgspec.json.encode(inline, order="sorted").decode()
+    return {**provisioner.spec.annotations, **ours}
+
+
+def _spec(provisioner: Provisioner, planned: NewMachine) -> dict[str, Any]:
+    given = provisioner.spec
+    of_type = NodeSelectorRequirement(
+        key=names.INSTANCE_TYPE, operator=IN, values=planned.instance_types
+    )
+    written = [
+        part for one in planned.requirements if one.key not in _OWN_KEYS for part in one.to_api()
+    ]
+    spec = {
+        "requirements": (*written, of_type),
+        "resources": {"requests": resources.render(planned.requests)},
+        "taints": given.taints,
+        "startupTaints": given.startup_taints,
+        "kubelet": given.kubelet_configuration,
+        "machineTemplateRef": given.provider_ref,
+    }
+    return {field: msgspec.to_builtins(value) for field, value in spec.items() if value}

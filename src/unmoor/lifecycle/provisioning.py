@@ -1,0 +1,196 @@
+"""Machines for pods that wait: pods that come together are planned together (spec 9).
+
+The need is read off the cluster at each look: pods without a place, and pods of nodes that go. A
+machine that is coming up is a place as well, launched or not, so nothing is bought twice for the
+same pods; and its name follows from what it is for (``new_machine``). Hence a crash at any point
+costs a look. What is remembered is when the batch began, and what was said.
+
+Must not: decide where a pod fits (``engine``), or launch (``launch``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from unmoor.engine import oracle, scenery
+from unmoor.engine.limits import left_by
+from unmoor.engine.plan import NewMachine, Plan
+from unmoor.engine.scene import Scene
+from unmoor.lifecycle import new_machine
+from unmoor.lifecycle import provisioning_report as report
+from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe
+from unmoor.lifecycle.provisioning_report import Result, Told
+from unmoor.lifecycle.step import Step
+from unmoor.model import resources
+from unmoor.model.base import Key, Ref
+from unmoor.model.instance import InstanceType
+from unmoor.model.kinds import MACHINES, NODES, PROVISIONERS
+from unmoor.model.moment import Moment
+from unmoor.model.observation import Asked
+from unmoor.model.pod import Pod
+from unmoor.model.provisioner import Provisioner
+from unmoor.model.quantity import QuantityError
+from unmoor.model.settings import Settings
+from unmoor.model.snapshot import View
+from unmoor.policy import provisionable, stock
+from unmoor.policy.provisionable import Wanting
+
+CREATED_MAX = 3_000
+"""So many machines are created in one step; the others in the next, a moment later."""
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Droppable. Times are monotonic.
+
+    ``known``: pods (uid) that are in the batch, or were planned. ``began_at``: when the batch under
+    way began, None when there is none; ``latest_at``: when the last pod joined it. ``again_at``:
+    when pods that were planned and still wait are looked at again.
+    """
+
+    known: frozenset[str] = frozenset()
+    began_at: float | None = None
+    latest_at: float = 0.0
+    again_at: float = 0.0
+    told: Told = Told()
+
+
+def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
+    """Take one step; ``key`` is the same always."""
+    del key
+    if not view.identity.cluster or not view.identity.scheme:
+        return Step()  # nobody could launch anything, and nothing would be ours
+    wanting = provisionable.find(view, moment)
+    batch = _batch(wanting, memory or Memory(), moment)
+    if not wanting.pods:
+        return Step(verdicts=wanting.verdicts)
+    due = batch.again_at if batch.began_at is None else _ends_at(batch, view.settings)
+    if due is not None and moment.mono < due:
+        return Step(memory=batch, verdicts=wanting.verdicts, wake_at=due)
+    return _look(view, wanting, batch, moment)
+
+
+def _batch(wanting: Wanting, memory: Memory, moment: Moment) -> Memory:
+    """Let pods that are new join the batch; the first of them begins one."""
+    uids = frozenset(pod.uid for pod in wanting.pods)
+    if uids <= memory.known:
+        return msgspec.structs.replace(memory, known=uids)
+    began_at = moment.mono if memory.began_at is None else memory.began_at
+    return msgspec.structs.replace(memory, known=uids, began_at=began_at, latest_at=moment.mono)
+
+
+def _ends_at(batch: Memory, settings: Settings) -> float | None:
+    """When nobody has joined for a while, or it has been open for long enough."""
+    if batch.began_at is None:
+        return None
+    idle_at = batch.latest_at + settings.batch_idle_duration_s
+    return min(idle_at, batch.began_at + settings.batch_max_duration_s)
+
+
+def _look(view: View, wanting: Wanting, batch: Memory, moment: Moment) -> Step[Memory]:
+    """Plan with what the cloud sells; until it has said so, nothing can be planned."""
+    sold = stock.types_of(view)
+    asks: tuple[AnyEffect, ...] = ()
+    if sold is None or moment.mono >= stock.ask_again_at(view, sold):
+        asks = (Observe(asked=Asked.INSTANCE_TYPES, subject=view.identity.scheme),)
+    if sold is None or sold.result is None:
+        verdicts = wanting.verdicts
+        until = None
+        if sold is not None and sold.problem is not None:
+            verdicts += (report.types_unknown(wanting.pods[0], sold.problem),)
+            until = stock.ask_again_at(view, sold)
+        return Step(effects=asks, memory=batch, verdicts=verdicts, wake_at=until)
+    step = _plan(view, wanting, stock.in_stock(view, sold.result, moment), batch, moment)
+    return msgspec.structs.replace(step, effects=(*asks, *step.effects))
+
+
+def _plan(
+    view: View,
+    wanting: Wanting,
+    types: tuple[InstanceType, ...],
+    batch: Memory,
+    moment: Moment,
+) -> Step[Memory]:
+    scene = scenery.scene_of(view, types, placing=[pod.key for pod in wanting.leaving])
+    plan = oracle.solve(scene, wanting.pods)
+    order = Order(view, scene, plan, wanting)
+    result = order.result()
+    said, told = report.events(view, wanting, result, batch.told, moment)
+    retry_s = view.settings.cadence.pending_pod_retry_s
+    again_at = moment.mono if order.is_cut else moment.after(retry_s)
+    return Step(
+        effects=(*order.creates, *_nominated(result.places), *said),
+        memory=Memory(known=batch.known, again_at=again_at, told=told),
+        verdicts=(*wanting.verdicts, *report.verdicts(wanting, result)),
+        wake_at=again_at,
+        facts=(Fact("provisioner_scheduling_queue_depth", value=float(len(wanting.pods))),),
+    )
+
+
+class Order:
+    """The machines that a plan takes, under their names, unless a limit is exceeded already.
+
+    ``is_cut``: there are too many for one step.
+    """
+
+    def __init__(self, view: View, scene: Scene, plan: Plan, wanting: Wanting) -> None:
+        self.creates: list[Create] = []
+        self.is_cut = False
+        self._scene, self._plan = scene, plan
+        self._names: dict[str, str] = {}
+        self._taken: set[str] = set()
+        self._held: dict[Key, str] = {}
+        self._made: dict[str, tuple[int, int]] = {}
+        pods = {pod.key: pod for pod in wanting.pods}
+        why = {one.name: _over_limit(one) for one in view.sorted(PROVISIONERS)}
+        for planned in plan.machines:
+            if why[planned.provisioner]:
+                self._held |= dict.fromkeys(planned.pods, why[planned.provisioner])
+            elif len(self.creates) < CREATED_MAX:
+                self._make(view, planned, pods[planned.pods[0]])
+            else:
+                self.is_cut = True
+
+    def _make(self, view: View, planned: NewMachine, opener: Pod) -> None:
+        provisioner = view.provisioner(planned.provisioner)
+        assert provisioner is not None, planned.provisioner
+        name = new_machine.name_for(view, provisioner.name, opener, self._taken)
+        self._taken.add(name)
+        self._names[planned.name] = name
+        self.creates.append(new_machine.create(view, provisioner, planned, name))
+        machines, pods = self._made.get(provisioner.name, (0, 0))
+        self._made[provisioner.name] = (machines + 1, pods + len(planned.pods))
+
+    def result(self) -> Result:
+        """What came of the plan."""
+        refs = {one.name: MACHINES.ref(one.name) for one in self._scene.started}
+        for place in self._scene.places:
+            refs[place.name] = (NODES if place.is_node else MACHINES).ref(place.name)
+        refs |= {planned: MACHINES.ref(name) for planned, name in self._names.items()}
+        where = self._plan.placements.items()
+        return Result(
+            scene=self._scene,
+            plan=self._plan,
+            places={pod: refs[name] for pod, name in where if name in refs},
+            held=self._held,
+            made=self._made,
+        )
+
+
+def _over_limit(provisioner: Provisioner) -> str:
+    """The plan has counted for itself; what is reported may know of machines that it does not."""
+    try:
+        used = resources.parse_resources(provisioner.status.resources)
+    except QuantityError:
+        return ""
+    return "; ".join(map(str, left_by(provisioner, used).refusals({})))
+
+
+def _nominated(places: dict[Key, Ref]) -> Iterator[Nominate]:
+    by_place: dict[str, list[Key]] = {}
+    for pod, ref in places.items():
+        by_place.setdefault(str(ref), []).append(pod)
+    if by_place:
+        planned = {place: tuple(pods) for place, pods in by_place.items()}
+        yield Nominate(places=planned, why="pods are planned onto them")

@@ -1,0 +1,126 @@
+"""What is said of a plan: where pods go, why they go nowhere, and how often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders import machine, node
+from tests.lifecycle.driver import World
+from tests.lifecycle.pending import homeless, planned, provisioner, the_one, waiting, wanting
+from tests.lifecycle.rows import PROVISIONING
+from unmoor.policy.verdict import Reason, Verdict
+
+
+def said(world: World, reason: Reason) -> list[Verdict]:
+    """What the next look at pods says for a reason."""
+    world.memories.clear()
+    world.step(PROVISIONING, "all")
+    world.wait(1)
+    steps = [world.step(PROVISIONING, "all") for _ in range(2)]  # the first may ask what is sold
+    return [one for step in steps for one in step.verdicts if one.reason is reason]
+
+
+def test_a_pod_is_told_where_it_goes() -> None:
+    world = planned(waiting())
+    [event] = world.events("Nominated")
+
+    assert (event.regarding.name, event.is_warning) == ("web-1", False)
+    assert event.message == f"it is to run on machine {the_one(world).name}, which is coming up"
+
+
+def test_once_as_long_as_it_is_the_same_place() -> None:
+    world = planned(node(), machine(), waiting())
+    world.run(PROVISIONING, for_s=300, tick_s=10)
+    assert [event.message for event in world.events("Nominated")] == ["it is to run on node a"]
+    world.drop(world.view.node("a"))
+    world.drop(world.view.machine("m-a"))
+    world.run(PROVISIONING, for_s=15)
+
+    assert len(world.events("Nominated")) == 2
+
+
+def test_ten_pods_are_told_at_once_and_five_more_each_second() -> None:
+    pods = [waiting(f"web-{number:02}", cpu="10m") for number in range(40)]
+    there = node(allocatable={"cpu": "8", "pods": "100"})
+    world = planned(there, machine(), *pods)
+    assert len(world.events("Nominated")) == 10
+    world.wait(10)
+    world.settle(PROVISIONING)
+
+    assert len(world.events("Nominated")) == 20
+    assert len({event.regarding.name for event in world.events("Nominated")}) == 20
+
+
+def test_a_pod_without_a_place_is_told_why_every_five_minutes() -> None:
+    world = planned(waiting(cpu="100"))
+    [event] = world.events("FailedScheduling")
+    assert event.is_warning
+    assert event.message.startswith("there is no place for pod shop/web-1, nor can one be made: ")
+    world.run(PROVISIONING, for_s=285, tick_s=5)
+    assert len(homeless(world)) == 1
+    world.run(PROVISIONING, for_s=20, tick_s=5)
+
+    assert len(homeless(world)) == 2
+
+
+def test_a_hundred_are_told_in_one_look_the_others_in_the_next() -> None:
+    world = planned(*(waiting(f"web-{number}", cpu="100") for number in range(130)))
+    assert len(homeless(world)) == 100
+    world.run(PROVISIONING, for_s=20, tick_s=10)
+
+    assert len(homeless(world)) == 130
+    assert len(set(homeless(world))) == 130
+
+
+def test_a_pod_of_a_node_that_goes_is_told_nothing() -> None:
+    leaving = waiting("old", on="a", cpu="100")
+    world = planned(node(deleted_at=node().metadata.creation_timestamp), machine(), leaving)
+    [verdict] = said(world, Reason.UNPLACEABLE)
+
+    assert world.events() == []
+    assert (verdict.subject.name, verdict.is_warning) == ("old", False)
+
+
+def test_how_much_is_made_is_said() -> None:
+    world = wanting(waiting("web-1"), waiting("web-2"))
+    world.run(PROVISIONING, for_s=0.9, tick_s=0.9)
+    [verdict] = said(world, Reason.PLANNED)
+
+    assert verdict.message == "2 pods without a place: provisioner default makes 1 machine"
+    assert verdict.evidence == {"pods": 2, "machines": 1}
+    assert not verdict.is_refusal
+
+
+def test_a_limit_that_is_exceeded_is_said_of_each_pod() -> None:
+    full = provisioner(limits={"resources": {"cpu": "2"}}, used={"cpu": "3"})
+    pods = [waiting(f"web-{number}", cpu="100m") for number in range(3)]
+    found = said(planned(*pods, full), Reason.LIMIT_REACHED)
+
+    assert [one.subject.name for one in found] == ["web-0", "web-1", "web-2"]
+    assert "limit of provisioner default is already exceeded by 1" in found[0].message
+
+
+def preference() -> dict[str, Any]:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"a": "b"}}}
+    terms = [{"weight": 1, "podAffinityTerm": term}]
+    return {
+        "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}
+    }
+
+
+def test_a_preference_that_may_hinder_is_said_for_everybody_to_read() -> None:
+    [verdict] = said(planned(waiting(spec=preference())), Reason.MAY_HINDER)
+
+    assert not verdict.is_refusal
+    assert verdict.event == ""
+    assert "pod shop/web-1 prefers to be apart" in verdict.message
+
+
+def test_what_was_given_up_is_said() -> None:
+    zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["nowhere"]}
+    wish = [{"weight": 1, "preference": {"matchExpressions": [zone]}}]
+    spec = {"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wish}}}
+    [verdict] = said(planned(waiting(spec=spec)), Reason.PREFERENCE_GIVEN_UP)
+
+    assert verdict.is_refusal
+    assert "pod shop/web-1 is placed without what it would prefer" in verdict.message
