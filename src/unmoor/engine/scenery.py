@@ -86,7 +86,7 @@ class Scenery:
         roll = _Roll.of(view)
         for key, sources in _sources(roll, self._pods, frozenset(placing)):
             before = known.get(key)
-            if sources.is_called(gone):
+            if gone and sources.is_called(gone):
                 kept |= {key: before} if before is not None else {}
                 continue
             if before is None or before[0] != sources:
@@ -95,19 +95,16 @@ class Scenery:
             found.append(before[1])
         begun = [one for one in roll.machines if not one.provider_id and one.name not in gone]
         started = started_of(begun, types, daemons)
+        lost = (one for one in roll.lost if one.name not in gone)
+        provisioners = [one for one in view.sorted(PROVISIONERS) if not one.is_deleting]
         used = _used(
+            frozenset(one.name for one in provisioners if one.limits),
             [(one.place.provisioner, one.capacity) for one in found]
             + [(one.provisioner, capacity) for one, capacity in started]
-            + [
-                (one.provisioner_name, capacity_of(None, one))
-                for one in roll.lost
-                if one.name not in gone
-            ]
+            + [(one.provisioner_name, capacity_of(None, one)) for one in lost],
         )
         templates = [
-            template_of(one, types, daemons, used.get(one.name, {}))
-            for one in view.sorted(PROVISIONERS)
-            if not one.is_deleting
+            template_of(one, types, daemons, used.get(one.name, {})) for one in provisioners
         ]
         self._last, self._known = view, kept
         return Scene(
@@ -137,11 +134,12 @@ class Scenery:
         return self._daemons
 
 
-def _used(parts: Iterable[tuple[str, Resources]]) -> dict[str, Resources]:
-    """Capacity by provisioner."""
-    by_provisioner: dict[str, list[Resources]] = {}
+def _used(limited: frozenset[str], parts: Iterable[tuple[str, Resources]]) -> dict[str, Resources]:
+    """Capacity by provisioner, of those that have limits."""
+    by_provisioner: dict[str, list[Resources]] = {name: [] for name in sorted(limited)}
     for provisioner, capacity in parts:
-        by_provisioner.setdefault(provisioner, []).append(capacity)
+        if provisioner in by_provisioner:
+            by_provisioner[provisioner].append(capacity)
     return {name: resources.total(parts) for name, parts in by_provisioner.items()}
 
 
