@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from unmoor.cloud import choice
@@ -78,6 +79,25 @@ def test_choice(wanted: LaunchRequest, expected: tuple[str, str, str]) -> None:
 
 def test_what_is_out_of_stock_is_passed_over() -> None:
     assert chosen(request(), StockOut("small", "*", "spot")) == ("arm", "a", "on-demand")
+
+
+GPU = msgspec.structs.replace(
+    shape("gpu", 8000, {("a", "spot"): 0.01}), capacity={"cpu": 8000, names.GPU: 1}
+)
+
+
+@pytest.mark.parametrize(
+    ("stock_outs", "expected"),
+    [
+        pytest.param([], "large", id="a GPU is not for who did not ask"),
+        pytest.param([StockOut("large")], "gpu", id="unless nothing else is to be had"),
+    ],
+)
+def test_special_machines_are_spared(stock_outs: list[StockOut], expected: str) -> None:
+    made = choice.choose((*ALL, GPU), request(cpu=4000), stock_outs)
+
+    assert isinstance(made, Choice)
+    assert made.type.name == expected
 
 
 def test_all_sold_out_names_what_would_have_suited() -> None:

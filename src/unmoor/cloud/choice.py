@@ -14,6 +14,7 @@ from math import inf
 
 import msgspec
 
+from unmoor.engine.pricing import is_special
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType, LaunchRequest, Offering, OfferingName
 from unmoor.model.requirement import Requirement, Requirements
@@ -98,10 +99,11 @@ def choose(
 ) -> Choice | NoneSuits | SoldOut:
     """Return the cheapest offering that satisfies ``request``, or why there is none.
 
+    Bare metal, GPUs and accelerators are launched only when nothing else is to be had (spec 9.9).
     Raises RequirementError for a requirement that means nothing.
     """
     out = tuple(stock_outs)
-    suitable = sorted(_suitable(types, request), key=lambda one: one.order)
+    suitable = sorted(_suitable(types, request), key=lambda one: (is_special(one.type), one.order))
     if not suitable:
         wanted = resources.render(request.requests)
         return NoneSuits(f"no instance type suits {_requirements(request)} with {wanted}")

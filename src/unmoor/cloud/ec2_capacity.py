@@ -2,7 +2,7 @@
 
 Pure: the type's data sheet, the Provisioner's kubelet configuration and the cluster's settings go
 in; capacity and allocatable come out, in the units of ``model.resources``. Amounts are rounded
-against us, so that what is promised to a pod is there.
+against us, so that what is promised to a pod is there (R35).
 
 What a person wrote into the kubelet configuration may be anything. A value that the validation
 refuses (``model.kubelet``) changes nothing: the default stays. What is left for pods is never below

@@ -1,8 +1,8 @@
 """Which types may a new machine be, and in which order? The cheapest first.
 
 A type counts with its cheapest offering that the requirements allow and that is to be had. A price
-that nobody knows is not low: such a type comes last, and where it would have to be no dearer than
-another, it is not.
+that nobody knows is not low (R34): such a type comes last, and where it would have to be no dearer
+than another, it is not.
 
 Must not: make prices (``model.prices``), or know pods, nodes and limits.
 """

@@ -106,7 +106,7 @@ def _check_names(file: str, where: str, key: tuple[str, str, str]) -> None:
 
 def _price(file: str, where: str, value: object) -> float:
     """A price in USD per hour, from what JSON or a cell of CSV holds."""
-    if isinstance(value, bool) or not isinstance(value, float):
+    if not isinstance(value, float):  # JSON has whole numbers as floats here, too
         problem, remedy = "it is no number", "write USD per hour as a number, as in 0.096"
     elif not isfinite(value):
         problem, remedy = "it is no price", "leave it out if nobody knows it"
