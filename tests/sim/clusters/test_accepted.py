@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.sim.clusters.worlds import generate
+from tests.sim.clusters.worlds import fresh, generate
 from unmoor.model import kinds
-from unmoor.model.base import JSON
 from unmoor.runtime.ports import ApiError
 from unmoor.sim.apiserver import FAITHFUL, Server
 from unmoor.sim.apiserver.terms import Terms
@@ -65,12 +64,3 @@ def test_created_anew(number: int, server: Server) -> None:
             server.create(ref, fresh(body), terms=STRICT)
         except ApiError as error:
             pytest.fail(f"{ref}: {error.message}")
-
-
-def fresh(body: JSON) -> JSON:
-    meta = {
-        key: value
-        for key, value in body["metadata"].items()
-        if key not in {"uid", "creationTimestamp", "ownerReferences"}
-    }
-    return {**body, "metadata": meta}

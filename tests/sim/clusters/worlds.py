@@ -23,6 +23,16 @@ def generate(mix: Mix) -> tuple[Manifest, ...]:
     return generator.generate(mix, ec2_types())
 
 
+def fresh(body: JSON) -> JSON:
+    """An object as one would create it: without what a server gives out."""
+    meta = {
+        key: value
+        for key, value in body["metadata"].items()
+        if key not in {"uid", "creationTimestamp", "ownerReferences"}
+    }
+    return {**body, "metadata": meta}
+
+
 def raw(objects: Iterable[Manifest], kind: str) -> list[JSON]:
     return [body for ref, body in objects if ref.kind == kind]
 
