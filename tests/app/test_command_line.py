@@ -100,6 +100,8 @@ def test_the_overview_names_every_command() -> None:
         ("swarm", "--hours", "inf"),
         ("demo", "--pace", "nan"),
         ("sim", "nodes", "--speed", "inf"),
+        ("sim", "cluster", "--nodes", "-1"),
+        ("sim", "cluster", "--only", "nonsense"),
         ("drain", "a", "--deadline", "9" * 30),
         ("drain", "a", "--deadline", "\u0663"),
     ],

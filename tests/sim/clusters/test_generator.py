@@ -258,15 +258,14 @@ def test_ours_and_not_ours() -> None:
             assert names.TERMINATION_FINALIZER in node.metadata.finalizers
 
 
-def test_owners_come_before_what_they_own() -> None:
+def test_all_that_is_owned_has_its_owner_and_pods_come_before_theirs() -> None:
     for objects in clusters():
-        seen: set[str] = set()
-        for ref, body in objects:
-            owners = body["metadata"].get("ownerReferences", ())
-            if ref.kind != "PersistentVolumeClaim":
-                assert {owner["uid"] for owner in owners} <= seen, str(ref)
-            seen.add(body["metadata"]["uid"])
-        assert len(seen) == len(objects)
+        at = {body["metadata"]["uid"]: number for number, (_, body) in enumerate(objects)}
+        assert len(at) == len(objects)
+        for number, (ref, body) in enumerate(objects):
+            for owner in body["metadata"].get("ownerReferences", ()):
+                is_late = ref.kind in {"Pod", "PersistentVolumeClaim"}
+                assert (at[owner["uid"]] > number) is is_late, str(ref)
 
 
 # What the model reads of it.

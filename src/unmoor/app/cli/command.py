@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any, TypeVar
@@ -109,6 +109,21 @@ def cluster_options(function: F) -> F:
 def print_json(value: object) -> None:
     """Print one JSON document on one line, keys in a stable order."""
     click.echo(json.dumps(value, sort_keys=True))
+
+
+def print_yaml(documents: Iterable[object]) -> None:
+    """Print YAML documents, without anchors: a reader should not have to look things up."""
+    import yaml  # noqa: PLC0415 - the overview does not need it
+
+    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Plain(base):  # type: ignore[misc]  # which of the two it is depends on the machine
+        def ignore_aliases(self, data: object) -> bool:
+            del data
+            return True
+
+    text = yaml.dump_all(documents, Dumper=Plain, sort_keys=False, explicit_start=True)
+    click.echo(text, nl=False)
 
 
 class Duration(click.ParamType[float]):

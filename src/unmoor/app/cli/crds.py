@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from unmoor.app.cli.command import Command, output_option, print_json
-from unmoor.model.base import JSON
+from unmoor.app.cli.command import Command, output_option, print_json, print_yaml
 
 
 @click.command(
@@ -23,17 +22,4 @@ def crds(output: str) -> None:
     if output == "json":
         print_json({"apiVersion": "v1", "kind": "List", "items": list(definitions)})
     else:
-        click.echo(_yaml(definitions), nl=False)
-
-
-def _yaml(definitions: tuple[JSON, ...]) -> str:
-    import yaml  # noqa: PLC0415
-
-    class Plain(yaml.SafeDumper):
-        """Without anchors: a reader should not have to look things up."""
-
-        def ignore_aliases(self, data: object) -> bool:
-            del data
-            return True
-
-    return yaml.dump_all(definitions, Dumper=Plain, sort_keys=False, explicit_start=True)
+        print_yaml(definitions)

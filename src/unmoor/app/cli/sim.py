@@ -18,6 +18,7 @@ from unmoor.app.cli.command import (
     output_option,
     print_json,
 )
+from unmoor.app.cli.sim_cluster import cluster
 from unmoor.app.cli.sim_up import up
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def sim() -> None:
 
 
 sim.add_command(up)
+sim.add_command(cluster)
 
 
 @sim.command(

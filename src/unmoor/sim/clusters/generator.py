@@ -2,7 +2,8 @@
 
 First how many nodes and workloads, then who is special in which way, then who runs where: the
 cluster is filled, and scaled down until it is as full as the mix says. Then the objects are
-written, those first that others refer to.
+written, those first that others refer to; but pods before what made them, or whoever acts on that
+would be quicker and make pods of the same names.
 
 Must not: depend on anything but the mix, the types and the data that come along.
 """
@@ -79,8 +80,8 @@ def generate(mix: Mix, types: Iterable[InstanceType]) -> tuple[Manifest, ...]:
         objects += nodes.objects_of(site, mix, drawn.pool)
     objects += nodes.in_flight(mix, len(sites), drawn)
     for ref, body in daemon_sets:
-        objects.append((ref, daemons.with_status(body, len(on[ref.name]))))
         objects += (daemons.pod_on(body, name) for name in on[ref.name])
+        objects.append((ref, daemons.with_status(body, len(on[ref.name]))))
     budgets = mix.dice("budgets").randrange(10)
     for app, where in zip(made, places, strict=True):
         objects += _app(app, where, scene)
@@ -159,11 +160,9 @@ def _cluster(scene: Scene) -> Iterator[Manifest]:
 
 
 def _app(app: App, places: list[Place], scene: Scene) -> Iterator[Manifest]:
-    """Its owner, its pods, and their claims and volumes."""
-    owner = None
-    if app.owner_kind:
-        ref, owner = _owner(app, sum(bool(place.node) for place in places))
-        yield ref, owner
+    """Its pods, their claims and volumes, and its owner."""
+    made = _owner(app, sum(bool(place.node) for place in places)) if app.owner_kind else None
+    owner = made[1] if made is not None else None
     zones = {site.name: site.zone for site in scene.sites} if app.volumes else {}
     dice = scene.mix.dice(f"pod names/{app.number}")
     for place in places:
@@ -173,6 +172,8 @@ def _app(app: App, places: list[Place], scene: Scene) -> Iterator[Manifest]:
             home = volumes.home_of(app, place.ordinal, scene.zones)
             yield from volumes.claims_of(app, pod, zones.get(place.node, ""), home)
         yield ref, pod
+    if made is not None:
+        yield made
 
 
 def _pod(app: App, place: Place, owner: JSON | None, drawn: str) -> Manifest:
