@@ -19,7 +19,7 @@ from unmoor.model.scheduling import DO_NOT_SCHEDULE, HONOR, IGNORE, PodAffinityT
 from unmoor.model.scheduling import TopologySpreadConstraint as Spread
 from unmoor.model.selector import LabelSelector, LabelSelectorRequirement
 from unmoor.model.taint import Taint
-from unmoor.sim.clusters.apps import APP, App, namespace_labels
+from unmoor.sim.clusters.apps import App, namespace_labels
 from unmoor.sim.clusters.nodes import Site
 
 
@@ -83,9 +83,10 @@ class Neighbours:
     def __init__(self, apps: Sequence[App], pods: Sequence[Pod], sites: Sequence[Site]) -> None:
         """``pods``: one of each app, in their order."""
         self._apps, self._pods, self._sites = apps, pods, sites
-        self._by_name: dict[str, list[int]] = {}
+        self._by_label: dict[tuple[str, str], list[int]] = {}
         for number, app in enumerate(apps):
-            self._by_name.setdefault(app.labels[APP], []).append(number)
+            for pair in app.labels.items():
+                self._by_label.setdefault(pair, []).append(number)
         self._rules = [Rules([], [], []) for _ in apps]
         self._watched_by: list[list[Watch]] = [[] for _ in apps]
         self._overs: dict[tuple[object, ...], Over] = {}
@@ -190,9 +191,18 @@ class Neighbours:
         return watch
 
     def _candidates(self, asked: LabelSelector | None) -> Iterable[int]:
-        """Apps that may be selected: those of the one name that is asked for, or all."""
-        name = asked.match_labels.get(APP) if asked is not None else None
-        return range(len(self._apps)) if name is None else self._by_name.get(name, ())
+        """Apps that may be selected: those with the rarest label that is asked for, or all."""
+        if asked is None:
+            return ()
+        only = [
+            (one.key, one.values[0])
+            for one in asked.match_expressions
+            if one.operator == selector.IN and len(one.values) == 1
+        ]
+        found = [self._by_label.get(pair, []) for pair in (*asked.match_labels.items(), *only)]
+        if not found:
+            return range(len(self._apps))
+        return min(found, key=len)
 
     def _selected(self, number: int, term: PodAffinityTerm) -> list[int]:
         """The apps whose pods a term is about."""
@@ -201,17 +211,15 @@ class Neighbours:
         namespaces = {*term.namespaces}
         if not term.namespaces and term.namespace_selector is None:
             namespaces = {pod.namespace}
-        return [
-            other
-            for other in self._candidates(asked)
-            if selector.matches(asked, self._apps[other].labels)
-            and (
-                self._apps[other].namespace in namespaces
-                or selector.matches(
-                    term.namespace_selector, namespace_labels(self._apps[other].namespace)
-                )
+        found = []
+        for other in self._candidates(asked):
+            there = self._apps[other].namespace
+            is_there = there in namespaces or selector.matches(
+                term.namespace_selector, namespace_labels(there)
             )
-        ]
+            if is_there and selector.matches(asked, self._apps[other].labels):
+                found.append(other)
+        return found
 
 
 def _asked(

@@ -24,7 +24,7 @@ from unmoor.sim.clusters.apps import App
 from unmoor.sim.clusters.neighbours import Neighbours, puts_up_with, wants, wishes_of
 from unmoor.sim.clusters.nodes import Site
 
-TRIES = 8
+TRIES = 4
 """So many nodes are looked at before all are."""
 ANY_ADDRESS = ("", "0.0.0.0")  # noqa: S104 - compared with, not listened on
 
