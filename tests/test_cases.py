@@ -13,7 +13,9 @@ CODE = re.compile(r"excluded:(webhook|linking|go-internals|overridden-by-R\d+|st
 WANTED = {
     *(f"T{number:03}" for number in range(66, 87)),
     *(f"T{number:03}" for number in range(108, 115)),
-    *(f"T{number:03}" for number in range(121, 210)),
+    *(f"T{number:03}" for number in range(121, 373)),
+    "T382",
+    "T383",
 }
 
 

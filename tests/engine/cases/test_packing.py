@@ -11,6 +11,7 @@ from tests.engine.scenes import TYPES, ZONES, instance_type, pod, reasons, some,
 from unmoor.engine.refusal import Constraint
 from unmoor.engine.scene import Template
 from unmoor.model import names
+from unmoor.model.instance import InstanceType
 from unmoor.model.pod import Pod
 
 ARCH, OS, TYPE, ZONE = names.ARCH, names.OS, names.INSTANCE_TYPE, names.ZONE
@@ -228,3 +229,30 @@ def test_t309_all_types_with_room_are_kept_whatever_their_price() -> None:
     ]
 
     assert types_kept(template(types=types), pod("p", cpu="1m")) == {"small", "medium", "large"}
+
+
+ARM_IN_ZONE_1 = [instance_type("amd"), instance_type("arm", arch="arm64", zones=ZONES[:1])]
+
+
+@pytest.mark.parametrize(
+    ("types", "wants", "asks"),
+    [
+        pytest.param(ARM_IN_ZONE_1[:1], [], choosing(**{ARCH: "arm64"}), id="T367"),  # T367
+        pytest.param(
+            ARM_IN_ZONE_1, [], choosing(**{ARCH: "arm64", ZONE: ZONES[1]}), id="T367 with its zone"
+        ),
+        pytest.param(
+            ARM_IN_ZONE_1,
+            [(ARCH, "In", "arm64")],
+            choosing(**{ZONE: ZONES[1]}),
+            id="T367 by the provisioner",
+        ),
+    ],
+)
+def test_what_is_sold_nowhere_is_refused(
+    types: list[InstanceType], wants: Any, asks: dict[str, Any]
+) -> None:
+    plan = Rounds(template(types=types, wants=wants)).play(pod("p", **asks))
+
+    assert not plan.machines
+    assert reasons(plan) == {Constraint.INSTANCE_TYPE}
