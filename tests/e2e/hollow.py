@@ -31,8 +31,8 @@ NAMESPACED: Final = {
     "PersistentVolumeClaim": (CORE, "persistentvolumeclaims"),
     "CSIStorageCapacity": (STORAGE, "csistoragecapacities"),
 }
-TOLD_LATER: Final = {"Pod", "PersistentVolume", "PersistentVolumeClaim"}
-"""The server takes their status only when they are there."""
+TOLD_LATER: Final = {"Pod", "PersistentVolume"}
+"""Their status matters, and the server takes it only when they are there."""
 ENDING_GRACE_S: Final = 3600
 """A pod that is to be seen terminating gets this long, and nobody ends it."""
 
@@ -99,14 +99,19 @@ class HollowCluster:
         self._used: set[str] = set()
         self._claims: dict[str, JSON] = {}
 
-    async def furnish(self, objects: Iterable[JSON]) -> None:
-        """Create them all, in no order, but namespaces first; these need not be told."""
+    async def furnish(self, objects: Iterable[JSON], coming: Iterable[JSON] = ()) -> None:
+        """Create them all, in no order, but namespaces first; these need not be told.
+
+        Claims of the volumes of a pod's own are kept until it comes.
+        """
         known = [body for body in objects if body["kind"] in {*CLUSTER_WIDE, *NAMESPACED}]
         spaces = {body["metadata"]["name"]: body for body in known if body["kind"] == "Namespace"}
-        for name in sorted({_namespace(body) for body in known if body["kind"] in NAMESPACED}):
+        coming = tuple(coming)
+        inside = [*(body for body in known if body["kind"] in NAMESPACED), *coming]
+        for name in sorted({_namespace(body) for body in inside}):
             spaces.setdefault(name, {"kind": "Namespace", "metadata": {"name": name}})
         await _all(self._space(body) for body in spaces.values())
-        pods = [body for body in known if body["kind"] == "Pod"]
+        pods = [*(body for body in known if body["kind"] == "Pod"), *coming]
         owned = {f"{_namespace(pod)}/{name}" for pod in pods for name, _ in own_claims(pod)}
         claims = {key(body): body for body in known if body["kind"] == "PersistentVolumeClaim"}
         self._claims = {name: claims[name] for name in owned & claims.keys()}

@@ -14,6 +14,8 @@ from unmoor.model.base import JSON
 SETTLED_S: Final = 30.0
 """How long an answer may take; it comes within milliseconds, but on crowded machines."""
 CHOSEN: Final = "volume.kubernetes.io/selected-node"
+REFUSED: Final = {"Unschedulable", "SchedulingGated"}
+"""Reasons why a pod is nowhere; with SchedulerError something has gone wrong and is tried again."""
 NOT_YET: Final = "waiting for ephemeral volume controller"
 """A refusal that says only that kube-scheduler has not yet seen a claim that we have just made."""
 
@@ -74,8 +76,9 @@ class Seen:
             return Settled(node)
         for condition in pod["status"].get("conditions", ()):
             message: str = condition.get("message", "")
-            if condition["type"] == "PodScheduled" and NOT_YET not in message:
-                return Settled(None, f"{condition.get('reason', '')}: {message}")
+            reason: str = condition.get("reason", "")
+            if reason in REFUSED and NOT_YET not in message:
+                return Settled(None, f"{reason}: {message}")
         return None
 
     def _is_chosen_for(self, uid: str, pod: JSON) -> str | None:

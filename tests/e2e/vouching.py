@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -115,7 +115,7 @@ class Court:
             {hollow.key(one.pod): one.node for one in trial.order if one.node is not None}
         )
         try:
-            await self.cluster.furnish((*trial.objects, *_spaces(trial)))
+            await self.cluster.furnish(trial.objects, [one.pod for one in trial.order])
             await asyncio.to_thread(self.plane.start_component, SCHEDULER)
             try:
                 async with self._watching() as seen:
@@ -139,7 +139,7 @@ class Court:
         return found
 
     async def _create(self, promise: Promise) -> str:
-        pod = promise.pod
+        pod = {word: promise.pod[word] for word in promise.pod if word != "status"}
         made = await self.cluster.create({**pod, "spec": {**pod["spec"], "schedulerName": PROFILE}})
         uid: str = made["metadata"]["uid"]
         return uid
@@ -173,11 +173,3 @@ class Court:
             finally:
                 for task in tasks:
                     task.cancel()
-
-
-def _spaces(trial: Trial) -> Iterable[JSON]:
-    """The namespaces of pods to come, where the cluster does not tell of them."""
-    told = {body["metadata"]["name"] for body in trial.objects if body["kind"] == "Namespace"}
-    named = {hollow.key(one.pod).partition("/")[0] for one in trial.order}
-    for name in sorted(named - told):
-        yield {"kind": "Namespace", "metadata": {"name": name}}

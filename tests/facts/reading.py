@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from unmoor.model.base import JSON
-from unmoor.model.kinds import KINDS
+from unmoor.model.kinds import CLAIMS, KINDS, PODS
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 
@@ -20,8 +20,9 @@ NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 def view_of(objects: Iterable[JSON]) -> View:
-    """What a watch would have told of these objects."""
-    return View.of(*(read(body) for one in objects for body in _with_own_claims(one)))
+    """What a watch would have told of these objects; kinds that we do not watch are left out."""
+    known = [one for one in objects if one["kind"] in KINDS]
+    return View.of(*map(read, (*known, *_missing_claims(known))))
 
 
 def read(body: JSON) -> Any:
@@ -54,7 +55,14 @@ def own_claims(pod: JSON) -> Iterator[JSON]:
             }
 
 
-def _with_own_claims(body: JSON) -> Iterator[JSON]:
-    yield body
-    if body["kind"] == "Pod":
-        yield from own_claims(body)
+def _missing_claims(objects: Iterable[JSON]) -> Iterator[JSON]:
+    """Claims of ephemeral volumes that are not told of: their controller makes them."""
+    known = list(objects)
+    there = {_key(one) for one in known if one["kind"] == CLAIMS.kind}
+    for one in known:
+        if one["kind"] == PODS.kind:
+            yield from (claim for claim in own_claims(one) if _key(claim) not in there)
+
+
+def _key(body: JSON) -> tuple[str, str]:
+    return body["metadata"].get("namespace") or "default", body["metadata"]["name"]
