@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
+import pytest_asyncio
 
 from tests.controlplane import ControlPlane
 from tests.e2e import engine_mistakes, engine_promises, vouching
@@ -15,7 +16,7 @@ from unmoor.model.base import JSON
 from unmoor.sim.clusters.generator import generate
 from unmoor.sim.clusters.mix import Kind, hard
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="module")]
 
 SEEDS = range(1, 241)
 JOINING_EVERY = 3
@@ -35,7 +36,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         yield started
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def court(plane: ControlPlane) -> AsyncIterator[Court]:
     async with vouching.opened(plane) as opened:
         yield opened
@@ -71,5 +72,5 @@ async def test_a_mistake_is_found(court: Court, mistake: Callable[[Objects], Obj
         pytest.fail("no cluster finds it")
 
 
-def test_every_kind_of_constraint_occurs() -> None:
+async def test_every_kind_of_constraint_occurs() -> None:
     assert {kind for seed in SEEDS for kind in hard(seed).shares} == set(Kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+import pytest_asyncio
 
 from tests.controlplane import ControlPlane
 from tests.e2e import vouching
@@ -23,7 +24,7 @@ from tests.facts.raw import (
 )
 from unmoor.model.base import JSON
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
         yield started
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def court(plane: ControlPlane) -> AsyncIterator[Court]:
     async with vouching.opened(plane) as opened:
         yield opened
