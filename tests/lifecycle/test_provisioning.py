@@ -116,6 +116,7 @@ def test_a_cloud_that_does_not_say_is_asked_again() -> None:
     step = world.step(PROVISIONING, "all")
     assert [one.reason for one in step.verdicts] == [Reason.TYPES_UNKNOWN]
     assert "timeout" in step.verdicts[0].message
+    assert [event.regarding.name for event in world.events()][:1] == ["web-1"]
     assert made(world) == []
     world.fails = lambda _: False
     world.run(PROVISIONING, for_s=15)

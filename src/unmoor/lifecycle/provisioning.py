@@ -22,7 +22,7 @@ from unmoor.lifecycle import new_machine
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe
 from unmoor.lifecycle.provisioning_report import Result, Told
-from unmoor.lifecycle.step import Step
+from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model import resources
 from unmoor.model.base import Key, Ref
 from unmoor.model.instance import InstanceType
@@ -36,6 +36,7 @@ from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 from unmoor.policy import provisionable, stock
 from unmoor.policy.provisionable import Wanting
+from unmoor.policy.stock import Sold
 
 CREATED_MAX = 3_000
 """So many machines are created in one step; the others in the next, a moment later."""
@@ -94,15 +95,18 @@ def _look(view: View, wanting: Wanting, batch: Memory, moment: Moment) -> Step[M
     asks: tuple[AnyEffect, ...] = ()
     if sold is None or moment.mono >= stock.ask_again_at(view, sold):
         asks = (Observe(asked=Asked.INSTANCE_TYPES, subject=view.identity.scheme),)
-    if sold is None or sold.result is None:
-        verdicts = wanting.verdicts
-        until = None
-        if sold is not None and sold.problem is not None:
-            verdicts += (report.types_unknown(wanting.pods[0], sold.problem),)
-            until = stock.ask_again_at(view, sold)
-        return Step(effects=asks, memory=batch, verdicts=verdicts, wake_at=until)
+    if sold is None or sold.problem is not None:
+        known = Step(effects=asks, memory=batch, verdicts=wanting.verdicts)
+        return known if sold is None else join(known, _unknown(view, wanting, sold))
+    assert sold.result is not None
     step = _plan(view, wanting, stock.in_stock(view, sold.result, moment), batch, moment)
     return msgspec.structs.replace(step, effects=(*asks, *step.effects))
+
+
+def _unknown(view: View, wanting: Wanting, sold: Sold) -> Step[Memory]:
+    assert sold.problem is not None
+    verdict = report.types_unknown(wanting.pods[0], sold.problem)
+    return spoken(verdict, wake_at=stock.ask_again_at(view, sold))
 
 
 def _plan(

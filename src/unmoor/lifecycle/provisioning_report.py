@@ -114,6 +114,7 @@ def types_unknown(pod: Pod, problem: Problem) -> Verdict:
             "again"
         ),
         evidence={"kind": problem.kind},
+        event=FAILED,
         is_warning=True,
     )
 
@@ -193,11 +194,13 @@ def _failed(pod: Pod, reason: Reason, message: str) -> Verdict:
 
 
 def _verdict(pod: Pod, reason: Reason, message: str, *, is_refusal: bool = True) -> Verdict:
+    """For the log alone (spec 10.3)."""
     return Verdict(
         subject=ref_of(pod),
         method=Method.PROVISIONING,
         reason=reason,
         message=message,
+        event="",
         is_refusal=is_refusal,
     )
 

@@ -9,6 +9,8 @@ Must not: choose.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
 from unmoor.model.instance import InstanceType, Offering, OfferingName
@@ -16,13 +18,16 @@ from unmoor.model.moment import Moment
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.snapshot import View
 
+Sold: TypeAlias = Answer[tuple[InstanceType, ...]]
+"""What a cloud has said of what it sells."""
 
-def types_of(view: View) -> Answer[tuple[InstanceType, ...]] | None:
+
+def types_of(view: View) -> Sold | None:
     """Return the cloud's last answer, None when it was not asked yet."""
     return view.answer(Asked.INSTANCE_TYPES, view.identity.scheme)
 
 
-def ask_again_at(view: View, answer: Answer[tuple[InstanceType, ...]]) -> float:
+def ask_again_at(view: View, answer: Sold) -> float:
     """Return when to ask for the types again (monotonic): sooner when the last answer was none."""
     cadence = view.settings.cadence
     is_known = answer.problem is None
