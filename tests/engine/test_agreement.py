@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from random import Random
+
+import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.crowds import Dice, some_pods, some_scene
+from tests.engine.judging import problems
+from tests.engine.scenes import WEB, instance_type, pod, required, scene, template, term
 from unmoor.engine import oracle
 from unmoor.engine.bulk import greedy
 
@@ -26,3 +31,57 @@ def test_the_fast_engine_says_what_the_oracle_says(given_bytes: bytes) -> None:
     assert found.machines == expected.machines
     assert found.given_up == expected.given_up
     assert dict(found.refused) == dict(expected.refused)
+
+
+@settings(max_examples=100, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
+@given(st.binary(min_size=0, max_size=400))
+@example(b"")
+def test_what_is_improved_is_feasible_and_no_dearer(given_bytes: bytes) -> None:
+    dice = Dice(given_bytes)
+    on, pods = some_scene(dice), some_pods(dice)
+    plain = greedy.solve(on, pods)
+
+    found = greedy.solve(on, pods, is_improved=True)
+
+    assert problems(on, found, pods) == []
+    assert set(found.placements) == set(plain.placements)
+    assert len(found.machines) == len(plain.machines)
+    assert (found.price_usd_per_h or 0.0) <= (plain.price_usd_per_h or 0.0) + 1e-9
+    assert dict(found.refused) == dict(plain.refused)
+
+
+@settings(max_examples=50, deadline=None, phases=PHASES)
+@given(st.binary(min_size=0, max_size=400))
+def test_the_oracle_keeps_its_own_rules(given_bytes: bytes) -> None:
+    dice = Dice(given_bytes)
+    on, pods = some_scene(dice), some_pods(dice)
+
+    assert problems(on, oracle.solve(on, pods), pods) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pods_of_different_sizes_change_places_until_their_machines_are_cheaper(seed: int) -> None:
+    dice = Random(seed)
+    sizes = [(cpu, memory) for cpu in ("100m", "1", "2") for memory in ("256Mi", "2Gi", "4Gi")]
+    alone = {"podAntiAffinity": required(term())}
+    pods = [pod(f"plain-{at:02}", **_size(dice, sizes)) for at in range(20)]
+    pods += [
+        pod(f"alone-{at}", labels=WEB, affinity=alone, **_size(dice, sizes)) for at in range(10)
+    ]
+    types = [
+        instance_type(f"t{cpu}", cpu=cpu, memory_gib=2 * cpu, pods=10) for cpu in (1, 2, 4, 8, 16)
+    ]
+    on = scene(template(types=types))
+    plain = greedy.solve(on, pods).price_usd_per_h
+
+    found = greedy.solve(on, pods, is_improved=True)
+
+    assert problems(on, found, pods) == []
+    assert found.price_usd_per_h is not None
+    assert plain is not None
+    assert found.price_usd_per_h < plain
+
+
+def _size(dice: Random, sizes: list[tuple[str, str]]) -> dict[str, str]:
+    cpu, memory = dice.choice(sizes)
+    return {"cpu": cpu, "memory": memory}

@@ -196,6 +196,13 @@ class Run:
             given_up=self.given_up,
         )
 
+    def watch(self, pods: Iterable[Pod]) -> None:
+        """Know whom these pods are spread among; those that may not run at all do not matter."""
+        wishes = (self.wish(pod, 0) for pod in pods)
+        sound = (one for one in wishes if not judge.own_refusals(one))
+        ordered = sorted(sound, key=lambda wish: order_of(wish.pod, wish))
+        self.watched = companies.watched_by(ordered)
+
     def wish(self, pod: Pod, level: int) -> Wish:
         """Return what a pod wants that has given up ``level`` preferences."""
         return wish_of(pod, self.scene.view, level, has_soft_taints=self.has_soft_taints)
@@ -205,7 +212,8 @@ class Run:
         """Everything where a pod may be."""
         return [*self.standing, *self.opened]
 
-    def _company(self, wish: Wish) -> Company:
+    def company(self, wish: Wish) -> Company:
+        """Return what all others have to say to a pod as things stand."""
         potential = self._potential(wish)
         return companies.company_of(wish, self.scene.view, self.sites, potential, self.watched)
 
@@ -231,7 +239,7 @@ class Run:
         return not template.problem and not judge.taint_refusals(wish.tolerations, template.taints)
 
     def _place(self, wish: Wish) -> bool:
-        company = self._company(wish)
+        company = self.company(wish)
         for site in self.standing:
             if not standing_refusals(wish, company, site):
                 site.put(wish)
@@ -243,7 +251,7 @@ class Run:
                 machine.put(wish, found.requirements, found.types)
                 return self._promised(wish, machine.name)
         for template in self.scene.templates:
-            machine = self._next(template)
+            machine = self.next_machine(template)
             found = fit(wish, company, machine)
             if not template.problem and isinstance(found, Fit):
                 machine.put(wish, found.requirements, found.types)
@@ -258,7 +266,8 @@ class Run:
             self.given_up[wish.pod.key] = wish.given_up
         return True
 
-    def _next(self, template: Template) -> Opened:
+    def next_machine(self, template: Template) -> Opened:
+        """Return what a provisioner would launch next, without pods."""
         remaining = self.remaining[template.provisioner]
         types = (
             one
@@ -277,7 +286,7 @@ class Run:
 
     def explain(self, wish: Wish) -> Refusals:
         """Return why the pod has no place: what the destination with the fewest reasons says."""
-        company = self._company(wish)
+        company = self.company(wish)
         answers = list(self._answers(wish, company))
         if not answers:
             nothing = "there is no node, and no provisioner that could launch one"
@@ -297,7 +306,7 @@ class Run:
     def _template_refusals(self, wish: Wish, company: Company, template: Template) -> Refusals:
         if template.problem:
             return (Refusal(Constraint.PROVISIONER, template.provisioner, template.problem),)
-        machine = self._next(template)
+        machine = self.next_machine(template)
         if template.types and not machine.types:
             words = "they leave no instance type"
             return (Refusal(Constraint.LIMITS, template.provisioner, words),)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from unmoor.engine import oracle, scenery
+from unmoor.engine import scenery, solving
 from unmoor.engine.limits import left_by
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.scene import Scene
@@ -117,7 +117,7 @@ def _plan(
     moment: Moment,
 ) -> Step[Memory]:
     scene = scenery.scene_of(view, types, placing=[pod.key for pod in wanting.leaving])
-    plan = oracle.solve(scene, wanting.pods)
+    plan = solving.solve(scene, wanting.pods)
     order = Order(view, scene, plan, wanting)
     result = order.result()
     said, told = report.events(view, wanting, result, batch.told, moment)

@@ -8,14 +8,13 @@ Must not: change what was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from unmoor.engine import oracle
 from unmoor.engine.bulk.fleet import Machine
-from unmoor.engine.bulk.shapes import Shape
+from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX
 from unmoor.engine.refusal import Refusal
@@ -72,63 +71,32 @@ def _replayed(greedy: Greedy) -> oracle.Run:
     return run
 
 
-def answer(
-    greedy: Greedy, refused: dict[Key, tuple[Refusal, ...]], left: list[tuple[Pod, int]]
-) -> Plan:
+def answer(greedy: Greedy, prices: Prices) -> Plan:
     """Return the plan."""
-    prices = _Prices(greedy)
     return Plan(
         placements=greedy.placements,
-        machines=tuple(prices.machine(one) for one in greedy.fleet.all if not one.is_started),
-        refused=Reasons(greedy, refused, left),
+        machines=tuple(
+            _machine(one, greedy.columns, prices) for one in greedy.fleet.all if not one.is_started
+        ),
+        refused=Reasons(greedy, greedy.refused, list(greedy.queue)),
         given_up=greedy.given_up,
     )
 
 
-class _Prices:
-    """Types by price, worked out once for each shape."""
-
-    def __init__(self, greedy: Greedy) -> None:
-        types = greedy.types
-        self._greedy = greedy
-        self._names = [one.name for one in types.all]
-        number = {pair: at for at, pair in enumerate(types.pairs)}
-        self._prices = np.full((len(types.all), len(types.pairs)), np.inf)
-        for at, one in enumerate(types.all):
-            for offering in one.offerings:
-                if offering.price_usd_per_h is not None:
-                    pair = (offering.zone, offering.capacity_type)
-                    column = number[pair]
-                    self._prices[at, column] = min(
-                        self._prices[at, column], offering.price_usd_per_h
-                    )
-        self._by_name = np.argsort(np.array(self._names, dtype=object), kind="stable")
-        self._ranked: dict[int, tuple[list[int], list[float]]] = {}
-
-    def _of(self, shape: Shape) -> tuple[list[int], list[float]]:
-        found = self._ranked.get(shape.number)
-        if found is None:
-            cheapest = np.where(shape.sold, self._prices, np.inf).min(axis=1, initial=np.inf)
-            order = self._by_name[np.argsort(cheapest[self._by_name], kind="stable")]
-            found = self._ranked[shape.number] = (order.tolist(), cheapest.tolist())
-        return found
-
-    def machine(self, machine: Machine) -> NewMachine:
-        order, cheapest = self._of(machine.shape)
-        flags = machine.flags.tolist()
-        chosen = [at for at in order if flags[at]]
-        price = cheapest[chosen[0]]
-        asked = set(machine.base.daemons)
-        for ask in machine.asks:
-            asked |= ask.wish.requests.keys()
-        columns = self._greedy.columns
-        amounts = dict(zip(columns, machine.row.tolist(), strict=True))
-        return NewMachine(
-            name=machine.name,
-            provisioner=machine.base.provisioner,
-            requirements=machine.shape.requirements,
-            instance_types=tuple(self._names[at] for at in chosen[:TYPES_PER_MACHINE_MAX]),
-            requests={name: amounts[name] for name in columns if name in asked},
-            pods=tuple(pod.key for pod in machine.pods),
-            price_usd_per_h=None if price == np.inf else price,
-        )
+def _machine(machine: Machine, columns: Sequence[str], prices: Prices) -> NewMachine:
+    order, cheapest = prices.of(machine.shape)
+    chosen = order[machine.flags[order]][:TYPES_PER_MACHINE_MAX].tolist()
+    price = float(cheapest[chosen[0]])
+    asked = set(machine.base.daemons)
+    for ask in machine.asks:
+        asked |= ask.wish.requests.keys()
+    amounts = dict(zip(columns, machine.row.tolist(), strict=True))
+    return NewMachine(
+        name=machine.name,
+        provisioner=machine.base.provisioner,
+        requirements=machine.shape.requirements,
+        instance_types=tuple(prices.names[at] for at in chosen),
+        requests={name: amounts[name] for name in columns if name in asked},
+        pods=tuple(pod.key for pod in machine.pods),
+        price_usd_per_h=None if price == inf else price,
+    )

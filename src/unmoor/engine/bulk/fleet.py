@@ -27,7 +27,11 @@ _NONE = 2**62
 
 
 class Machine:
-    """One machine to come. ``flags``: the types that it may still be."""
+    """One machine to come.
+
+    ``flags``: the types that it may still be. ``may_be``: those that it could be with other pods of
+    the same kinds, as far as the limits go.
+    """
 
     def __init__(
         self, name: str, base: Template | Started, shape: Shape, flags: Flags, row: Amounts
@@ -37,6 +41,7 @@ class Machine:
         self.base = base
         self.shape = shape
         self.flags = flags
+        self.may_be = flags
         self.row = row
         self.asks: list[Ask] = []
         self.pods: list[Pod] = []
@@ -128,6 +133,10 @@ class Fleet:
                 self._tables[key] = (domains, table)
             table[at] = False
             table[at, list(found)] = True
+
+    def domains(self, key: str) -> Domains:
+        """Return the domains of a label that machines are looked at by."""
+        return self._tables[key][0]
 
     def where(self, domains: Domains) -> Flags:
         """Return machines by domains: in which each may still lie."""

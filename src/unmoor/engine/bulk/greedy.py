@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from unmoor.engine import judge, oracle
+from unmoor.engine.bulk import improve
 from unmoor.engine.bulk.answers import answer
 from unmoor.engine.bulk.counting import Counting
 from unmoor.engine.bulk.crowd import Ask, Crowd, columns_of
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import Layout
+from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Shapes, Types, amounts
 from unmoor.engine.company import NEW_HOST, watched_by
 from unmoor.engine.plan import Plan
@@ -35,9 +37,17 @@ from unmoor.model.base import Key
 from unmoor.model.pod import Pod
 
 
-def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:
-    """Place ``pods`` as the oracle does. Never raises for what a pod says."""
-    return Greedy(scene, list(pods)).solve()
+def solve(scene: Scene, pods: Iterable[Pod], *, is_improved: bool = False) -> Plan:
+    """Place ``pods`` as the oracle does. Never raises for what a pod says.
+
+    ``is_improved``: let the machines become cheaper where that is in nobody's way (``improve``).
+    """
+    greedy = Greedy(scene, list(pods))
+    greedy.run()
+    prices = Prices(greedy.types)
+    if is_improved:
+        greedy.placements = improve.improved(greedy.fleet, prices, greedy.placements)
+    return answer(greedy, prices)
 
 
 class Greedy:
@@ -86,8 +96,8 @@ class Greedy:
         flags: Flags = ~np.array(broken, dtype=bool).reshape(len(self.types.all))
         return flags
 
-    def solve(self) -> Plan:
-        """Run the queue down."""
+    def run(self) -> None:
+        """Run the queue down; who is left in it has no place."""
         queue = self.queue
         failed = 0
         stuck: dict[int, tuple[int, int, int]] = {}
@@ -105,7 +115,6 @@ class Greedy:
             else:
                 queue.append((pod, level))
                 failed += 1
-        return answer(self, self.refused, list(queue))
 
     def _sorted(self, pods: Iterable[Pod]) -> deque[tuple[Pod, int]]:
         """Those that may run at all, the largest first."""
@@ -155,7 +164,7 @@ class Greedy:
                 shape = self.shapes.with_way(base, self.shapes.way(way), way)
                 if shape is None or ask.is_too_large:
                     continue
-                flags = self.flags[id(template)] & shape.types & self._have_room(row)
+                flags = self.flags[id(template)] & shape.types & self.types.have_room(row)
                 for key in keys if flags.any() else ():
                     found.setdefault(key, set()).update(self._values(key, shape, flags))
         return {key: tuple(sorted(numbers)) for key, numbers in found.items()}
@@ -165,12 +174,6 @@ class Greedy:
         if key == names.HOSTNAME:
             return (domains.of(NEW_HOST),)
         return shape.domains(domains, flags)
-
-    def _have_room(self, row: Amounts) -> Flags:
-        flags: Flags = np.ones(len(self.types.all), dtype=bool)
-        for column in np.flatnonzero(row > 0):
-            flags &= self.types.allocatable[:, column] >= row[column]
-        return flags
 
     def _tolerates(self, ask: Ask, base: Template | Started) -> bool:
         key = (ask.kind, id(base))
@@ -298,6 +301,10 @@ class Greedy:
         self.fleet.open(machine)
         self.counting.opened(machine)
 
+    def _is_limited(self, base: Template | Started) -> bool:
+        """What the first pod has left of the types is counted against the limits."""
+        return bool(self.remaining.get(base.provisioner))
+
     def _capacity_of(self, resource: str) -> Amounts:
         found = self._capacity.get(resource)
         if found is None:
@@ -317,6 +324,8 @@ class Greedy:
         before = dict(machine.where)
         is_reshaped = became[0] is not machine.shape
         machine.shape, machine.flags = became
+        if not machine.pods and self._is_limited(machine.base):
+            machine.may_be = machine.flags
         machine.row = machine.row + ask.row
         machine.asks.append(ask)
         machine.pods.append(pod)
@@ -337,7 +346,7 @@ class Greedy:
             return None
         if ask.wish.ports and judge.port_refusals(ask.wish.ports, machine.ports):
             return None
-        room = machine.flags & self._have_room(machine.row + ask.row)
+        room = machine.flags & self.types.have_room(machine.row + ask.row)
         if not room.any():
             return None
         for way in ask.wish.ways:

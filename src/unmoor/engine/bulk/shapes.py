@@ -55,6 +55,13 @@ class Types:
             found[self.row[id(one)]] = True
         return found
 
+    def have_room(self, row: Amounts) -> Flags:
+        """Return which types have room for these requests; what is not asked for always fits."""
+        flags: Flags = np.ones(len(self.all), dtype=bool)
+        for column in np.flatnonzero(row > 0):
+            flags &= self.allocatable[:, column] >= row[column]
+        return flags
+
     def chosen(self, flags: Flags) -> tuple[InstanceType, ...]:
         """Return the types whose flag is true, in the order of the rows."""
         return tuple(self.all[at] for at in np.flatnonzero(flags))
@@ -102,6 +109,13 @@ class Shape:
         if found is None:
             numbers: list[int] = np.flatnonzero(self._flags(domains, flags)).tolist()
             found = self._domains[asked] = tuple(numbers)
+        return found
+
+    def only_in(self, domains: Domains, where: tuple[int, ...]) -> Flags:
+        """Return the types of which every machine lies in one of these domains."""
+        elsewhere = self._table(domains).copy()
+        elsewhere[:, list(where)] = False
+        found: Flags = ~np.any(elsewhere, axis=1)
         return found
 
     def _flags(self, domains: Domains, flags: Flags) -> Flags:
