@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
@@ -82,6 +83,6 @@ def test_pods_of_different_sizes_change_places_until_their_machines_are_cheaper(
     assert found.price_usd_per_h < plain
 
 
-def _size(dice: Random, sizes: list[tuple[str, str]]) -> dict[str, str]:
+def _size(dice: Random, sizes: list[tuple[str, str]]) -> dict[str, Any]:
     cpu, memory = dice.choice(sizes)
     return {"cpu": cpu, "memory": memory}

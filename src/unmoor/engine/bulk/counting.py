@@ -5,7 +5,7 @@ Must not: decide where a pod goes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -94,13 +94,12 @@ class Counting:
         keys = tuple(sorted({spread.key, *(one.key for one in wish.spreads if one.is_hard)}))
         spec = wish.pod.spec
         asked = content_of((spec.node_selector, wish.terms))
-        more = content_of((wish.preference, [need.where for need in wish.needs]))
         content = (
             "spread",
             spread.key,
             spread.selection.content,
             keys,
-            (asked, more) if spread.honors_affinity else (),
+            asked if spread.honors_affinity else b"",
             content_of(wish.tolerations) if spread.honors_taints else b"",
         )
         ground = self._ground
@@ -111,7 +110,7 @@ class Counting:
             counts &= ground.is_wanted(wish, asked)
         if spread.honors_taints:
             counts &= taints_tolerated(ground, wish)
-        ways = [(self._shapes.way(way), way) for way in wish.ways]
+        ways = [(self._shapes.way(way), way) for way in wish.asked]
 
         def may_count(machine: object) -> bool:
             assert isinstance(machine, Machine)
@@ -128,7 +127,10 @@ class Counting:
         def weight(person: Person) -> int:
             return int(spread.counts(person.sample))
 
-        return self._tally(content, spread.key, weight, counts, may_count)
+        tally = self._tally(content, spread.key, weight, counts, may_count)
+        tally.keys = frozenset(keys)
+        tally.is_choosy = spread.honors_affinity and any(len(way) for _, way in ways)
+        return tally
 
     def _near(self, group: tuple[Term, ...], term: Term) -> Tally:
         listed = sorted((one.selection.content for one in group), key=repr)
@@ -173,6 +175,9 @@ class Counting:
             if key != names.HOSTNAME:
                 self._fleet.where(domains)
             for machine in self._fleet.all:
+                machine.counted[tally.number] = sum(
+                    tally.weight(person) * times for person, times in machine.people.values()
+                )
                 self._update(machine, tally)
         return tally
 
@@ -187,8 +192,7 @@ class Counting:
         share: Share = NOTHING
         where = self._where(machine, tally.domains.key)
         if where and tally.may_count(machine):
-            pods = sum(tally.weight(person) * times for person, times in machine.people.values())
-            share = (where, pods)
+            share = (where, machine.counted.get(tally.number, 0))
         before = machine.shares.get(tally.number, NOTHING)
         if share != before:
             tally.replace(before, share)
@@ -209,13 +213,23 @@ class Counting:
             if domain >= 0 and self._standing[tally.number][at]:
                 tally.add(domain, tally.weight(person))
 
-    def put_on(self, machine: Machine, person: Person, *, is_narrowed: bool) -> None:
-        """Count a pod on a machine, and the others anew where the machine was narrowed down."""
+    def put_on(
+        self, machine: Machine, person: Person, narrowed: Collection[str], *, is_reshaped: bool
+    ) -> None:
+        """Count a pod on a machine, and the others anew where the machine was narrowed down.
+
+        ``narrowed``: labels of which it may have fewer values than before.
+        """
         self.meet(person)
         times = machine.people.get(person.number, (person, 0))[1]
         machine.people[person.number] = (person, times + 1)
-        for tally in self._book.all if is_narrowed else self._that_count(person):
+        for tally in self._that_count(person):
+            counted = machine.counted.get(tally.number, 0)
+            machine.counted[tally.number] = counted + tally.weight(person)
             self._update(machine, tally)
+        for tally in self._book.all if narrowed or is_reshaped else ():
+            if (is_reshaped and tally.is_choosy) or not tally.keys.isdisjoint(narrowed):
+                self._update(machine, tally)
 
     def _that_count(self, person: Person) -> Iterable[Tally]:
         known = self._counted.get(person.number)

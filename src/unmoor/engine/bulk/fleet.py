@@ -47,6 +47,7 @@ class Machine:
         self.pods: list[Pod] = []
         self.ports: list[HostPort] = []
         self.people: dict[int, tuple[Person, int]] = {}
+        self.counted: dict[int, int] = {}
         self.shares: dict[int, Share] = {}
         self.where: dict[str, tuple[int, ...]] = {}
         self.host = 0
@@ -115,12 +116,11 @@ class Fleet:
         for key, (domains, table) in self._tables.items():
             self._tables[key] = (domains, np.pad(table, ((0, more), (0, 0))))
 
-    def refresh(self, at: int) -> None:
-        """Work out a row anew, after its machine has changed."""
+    def refresh(self, at: int) -> list[str]:
+        """Work out a row anew, after its machine has changed; return the labels that have."""
         machine = self.all[at]
-        allocatable = self.types.allocatable[machine.flags]
-        if len(allocatable):
-            self.bound[at] = allocatable.max(axis=0) - machine.row
+        self.bound[at] = self.types.largest(machine.flags) - machine.row
+        changed = []
         self.pods[at] = len(machine.pods)
         self.shapes[at] = machine.shape.number
         for key, (domains, table) in self._tables.items():
@@ -128,11 +128,13 @@ class Fleet:
             if machine.where.get(key) == found:
                 continue
             machine.where[key] = found
+            changed.append(key)
             if table.shape[1] < domains.room:
                 table = np.pad(table, ((0, 0), (0, domains.room - table.shape[1])))  # noqa: PLW2901
                 self._tables[key] = (domains, table)
             table[at] = False
             table[at, list(found)] = True
+        return changed
 
     def domains(self, key: str) -> Domains:
         """Return the domains of a label that machines are looked at by."""

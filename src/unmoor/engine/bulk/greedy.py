@@ -104,8 +104,9 @@ class Greedy:
         while queue and failed < len(queue):
             pod, level = queue.popleft()
             ask = self._ask(pod, level)
-            stamp = self._stamp(ask)
-            if stuck.get(ask.number) != stamp and self._place(ask, pod):
+            known = stuck.get(ask.number)
+            is_stuck = known is not None and known == self._stamp(ask)
+            if not is_stuck and self._place(ask, pod):
                 failed = 0
                 continue
             stuck[ask.number] = self._stamp(ask)
@@ -160,7 +161,7 @@ class Greedy:
                 continue
             base = self.shapes.of(template.requirements)
             row = self.daemons[id(template)] + ask.row
-            for way in ask.wish.ways:
+            for way in ask.wish.musts:
                 shape = self.shapes.with_way(base, self.shapes.way(way), way)
                 if shape is None or ask.is_too_large:
                     continue
@@ -321,7 +322,6 @@ class Greedy:
     def _put(
         self, at: int, machine: Machine, ask: Ask, pod: Pod, became: tuple[Shape, Flags]
     ) -> None:
-        before = dict(machine.where)
         is_reshaped = became[0] is not machine.shape
         machine.shape, machine.flags = became
         if not machine.pods and self._is_limited(machine.base):
@@ -330,9 +330,8 @@ class Greedy:
         machine.asks.append(ask)
         machine.pods.append(pod)
         machine.ports += ask.wish.ports
-        self.fleet.refresh(at)
-        is_narrowed = is_reshaped or before != machine.where
-        self.counting.put_on(machine, ask.person, is_narrowed=is_narrowed)
+        narrowed = self.fleet.refresh(at)
+        self.counting.put_on(machine, ask.person, narrowed, is_reshaped=is_reshaped)
 
     def _promised(self, ask: Ask, pod: Pod, where: str) -> bool:
         self.placements[pod.key] = where

@@ -46,6 +46,7 @@ class Types:
             for offering in one.offerings:
                 if offering.is_available:
                     self.sold[at, number[offering.zone, offering.capacity_type]] = True
+        self._largest: dict[bytes, Amounts] = {}
         self._labels: dict[str, tuple[list[str | None], npt.NDArray[np.int64]]] = {}
 
     def flags(self, types: Iterable[InstanceType]) -> Flags:
@@ -61,6 +62,14 @@ class Types:
         for column in np.flatnonzero(row > 0):
             flags &= self.allocatable[:, column] >= row[column]
         return flags
+
+    def largest(self, flags: Flags) -> Amounts:
+        """Return the most of each resource that one of these types has, each for itself."""
+        asked = flags.tobytes()
+        found = self._largest.get(asked)
+        if found is None:
+            found = self._largest[asked] = self.allocatable[flags].max(axis=0, initial=0)
+        return found
 
     def chosen(self, flags: Flags) -> tuple[InstanceType, ...]:
         """Return the types whose flag is true, in the order of the rows."""

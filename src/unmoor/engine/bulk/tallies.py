@@ -42,6 +42,10 @@ class Tally:
         self.sites: Counts = np.zeros(domains.room, dtype=np.int64)
         self.total = 0
         self.version = 0
+        self.keys: frozenset[str] = frozenset((domains.key,))
+        """Labels of a machine that decide whether and where it counts."""
+        self.is_choosy = False
+        """What else a machine may become decides, too."""
 
     def weight(self, person: Person) -> int:
         """How often a person counts here."""
