@@ -126,6 +126,9 @@ def test_the_names_are_karpenters() -> None:
         "deprovisioning_evaluation_duration_seconds",
         "deprovisioning_actions_performed",
         "deprovisioning_eligible_machines",
+        "provisioner_limit",
+        "provisioner_usage",
+        "provisioner_usage_pct",
         "cloudprovider_duration_seconds",
         "cloudprovider_errors_total",
     }
@@ -256,6 +259,40 @@ def test_a_plan_is_timed_and_a_look_that_plans_nothing_is_not(metrics: Metrics) 
 
     assert found["karpenter_provisioner_scheduling_queue_depth"] == 7
     assert found["karpenter_provisioner_scheduling_duration_seconds_count"] == 1
+
+
+def test_t378_the_figures_of_a_provisioner_go_with_it(metrics: Metrics) -> None:
+    def figures() -> dict[str, float]:
+        return {name: v for name, v in samples(metrics).items() if '{provisioner="' in name}
+
+    for provisioner in ("red", "blue"):
+        for resource in ("cpu", "memory"):
+            labels = {"provisioner": provisioner, "resource_type": resource}
+            metrics.fact(Fact("provisioner_limit", labels, 8))
+            metrics.fact(Fact("provisioner_usage", labels, 2))
+            metrics.fact(Fact("provisioner_usage_pct", labels, 25))
+    assert len(figures()) == 12
+    assert figures()['karpenter_provisioner_usage{provisioner="red",resource_type="cpu"}'] == 2
+
+    metrics.fact(Fact("provisioner_limit", {"provisioner": "red", "resource_type": "cpu"}, None))
+    assert len(figures()) == 11
+    for name in ("provisioner_limit", "provisioner_usage", "provisioner_usage_pct"):
+        metrics.fact(Fact(name, {"provisioner": "red"}, None))
+    assert sorted(figures()) == [
+        f'karpenter_provisioner_{name}{{provisioner="blue",resource_type="{resource}"}}'
+        for name in ("limit", "usage_pct", "usage")
+        for resource in ("cpu", "memory")
+    ]
+
+
+def test_what_was_counted_or_is_not_there_is_not_taken_back(metrics: Metrics) -> None:
+    metrics.fact(Fact("nodes_terminated", {"provisioner": "red"}))
+    before = samples(metrics)
+    metrics.fact(Fact("nodes_terminated", {"provisioner": "red"}, None))
+    metrics.fact(Fact("cloudprovider_duration_seconds", {}, None))
+    metrics.fact(Fact("provisioner_usage", {"provisioner": "red"}, None))
+
+    assert samples(metrics) == before
 
 
 def test_an_unknown_fact_does_no_harm(metrics: Metrics) -> None:

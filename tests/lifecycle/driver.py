@@ -104,7 +104,7 @@ class World:
         return [effect for effect in self.effects if isinstance(effect, kind)]
 
     def counted(self, name: str) -> float:
-        return sum(fact.value for fact in self.facts if fact.name == name)
+        return sum(fact.value or 0 for fact in self.facts if fact.name == name)
 
     # What a test does.
     def put(self, obj: Object) -> None:

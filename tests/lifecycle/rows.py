@@ -10,10 +10,11 @@ from unmoor.lifecycle import (
     garbage,
     leases,
     machine,
+    provisioner,
     provisioning,
     termination,
 )
-from unmoor.model.kinds import LEASES, MACHINES, NODES
+from unmoor.model.kinds import LEASES, MACHINES, NODES, PROVISIONERS
 from unmoor.model.snapshot import View
 
 
@@ -29,4 +30,7 @@ PROVISIONING = Row("provisioning", provisioning.advance, lambda _: ["all"])
 GARBAGE = Row("garbage", garbage.advance, lambda _: ["all"])
 LEASE = Row("leases", leases.advance, lambda view: [name for _, name in view.all(LEASES)])
 CONSISTENCY = Row("consistency", consistency.advance, _machines)
+PROVISIONER = Row(
+    "provisioner", provisioner.advance, lambda view: [name for _, name in view.all(PROVISIONERS)]
+)
 ALL = (TERMINATION, MACHINE, CONDITIONS, DEPROVISIONING, PROVISIONING, GARBAGE, LEASE, CONSISTENCY)

@@ -1,20 +1,18 @@
-"""Rows that only report: a provisioner or a setting that cannot be used stops nothing."""
+"""Rows that only report, and how a step is said and joined."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests import builders
-from tests.builders import moment, provisioner
+from tests.builders import moment
 from unmoor.lifecycle import leases, settings
-from unmoor.lifecycle import provisioner as provisioners
 from unmoor.lifecycle.effects import Publish, say
 from unmoor.lifecycle.step import EFFECTS_MAX, Step, join
 from unmoor.model.base import ObjectMeta, Ref
 from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.settings import CONFIG_MAP_NAME
 from unmoor.model.snapshot import View
-from unmoor.model.taint import Taint
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 PUBLISH = Publish(regarding=Ref("Node", "a"), reason="Said", message="so")
@@ -42,35 +40,6 @@ def test_settings_in_order_are_silent(objects: tuple[ConfigMap, ...]) -> None:
     step = settings.advance(View.of(*objects), ("karpenter", CONFIG_MAP_NAME), None, moment())
 
     assert step == Step()
-
-
-def test_a_bad_provisioner_is_told_with_field_value_and_remedy() -> None:
-    view = View.of(provisioner(weight=1000))
-    step = provisioners.advance(view, "default", None, moment())
-
-    assert [verdict.reason for verdict in step.verdicts] == [Reason.PROVISIONER_INVALID]
-    assert step.verdicts[0].message.startswith("provisioner/default: spec.weight is '1000'")
-    assert len(step.effects) == 1
-
-
-def test_of_many_errors_some_are_told_and_the_rest_counted() -> None:
-    many = tuple(Taint(key=f"t{number}", effect="Boom") for number in range(90))
-    bad = builders.changed(provisioner(), spec__taints=many)
-    step = provisioners.advance(View.of(bad), "default", None, moment())
-
-    assert len(step.verdicts) == len(step.effects) == provisioners.TOLD_MAX + 1
-    assert "80 more" in step.verdicts[-1].message
-
-
-@pytest.mark.parametrize(
-    "objects",
-    [(), (provisioner(),), (provisioner(weight=1000, deleted_at=builders.NOW),)],
-    ids=["absent", "in order", "going"],
-)
-def test_provisioners_in_order_are_silent(objects: tuple[object, ...]) -> None:
-    view = View.of(*objects)  # type: ignore[arg-type]
-
-    assert provisioners.advance(view, "default", None, moment()) == Step()
 
 
 def test_a_young_lease_may_still_get_its_node() -> None:

@@ -243,6 +243,7 @@ SPEC_10_4 = {
     "log_dedupe_s": 86400,
 }
 OURS = {
+    "provisioner_status_s": 1,
     "moved_pods_limit_s": 600,
     "refused_write_limit_s": 60,
     "absence_memory_s": 60,

@@ -20,6 +20,9 @@ from unmoor.runtime.reconcilers import RECONCILERS
 DELETED = node(deleted_at=builders.NOW)
 CONFIG = ConfigMap(metadata=ObjectMeta(name="ours", namespace="harbour"))
 WAITING = waiting()
+TOLD = builders.changed(provisioner(), status__resources={"cpu": "4"})
+BY_PROVISIONER = {"disruption-conditions": ["m-a"], "provisioner": ["default"]}
+LARGER = builders.changed(node(), status__capacity={"cpu": "8"})
 ATTACHED = VolumeAttachment(spec=VolumeAttachmentSpec(node_name="a"))
 
 
@@ -85,6 +88,12 @@ def woken(view: View, old: Object | None, new: Object | None) -> dict[str, list[
             provisioner(),
             {"machine": ["m-a"], "disruption-conditions": ["m-a"], "provisioner": ["default"]},
         ),
+        ([machine(), provisioner()], None, TOLD, {"machine": ["m-a"], **BY_PROVISIONER}),
+        ([machine()], provisioner(), TOLD, {"provisioner": ["default"]}),
+        ([], provisioner(), None, {"provisioner": ["default"]}),
+        ([provisioner()], node(), LARGER, {"provisioner": ["default"]}),
+        ([provisioner()], LARGER, LARGER, {}),
+        ([], node(), LARGER, {}),
         ([], None, disruption(), {"deprovisioning": [ONE]}),
         ([DELETED], None, ATTACHED, {"termination": ["a"]}),
         ([], None, lease(namespace="kube-node-lease"), {"leases": ["a"]}),
@@ -133,4 +142,9 @@ def test_every_row_can_wake() -> None:
 def test_intervals_are_settings() -> None:
     every = {row.name: row.every_s(View()) for row in RECONCILERS if row.every_s is not None}
 
-    assert every == {"deprovisioning": 10.0, "garbage": 120.0, "unreadable": 60.0}
+    assert every == {
+        "deprovisioning": 10.0,
+        "garbage": 120.0,
+        "unreadable": 60.0,
+        "provisioner": 300.0,
+    }

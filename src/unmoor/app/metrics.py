@@ -130,6 +130,24 @@ TABLE = (
         "Machines that the method would let go when it last looked; it looks between commands.",
     ),
     Row(
+        "provisioner_limit",
+        Kind.GAUGE,
+        ("provisioner", "resource_type"),
+        "How much a Provisioner may have, in cores, bytes or pieces.",
+    ),
+    Row(
+        "provisioner_usage",
+        Kind.GAUGE,
+        ("provisioner", "resource_type"),
+        "How much its nodes, and its machines without one, have together.",
+    ),
+    Row(
+        "provisioner_usage_pct",
+        Kind.GAUGE,
+        ("provisioner", "resource_type"),
+        "How much of the limit that is, in percent.",
+    ),
+    Row(
         "cloudprovider_duration_seconds",
         Kind.HISTOGRAM,
         ("controller", "method", "provider"),
@@ -193,8 +211,13 @@ class Metrics:
 
     def fact(self, fact: Fact) -> None:
         """Count one fact; a name that the table does not have is passed over (a test looks)."""
-        if fact.name in self._families:
-            self.take(fact.name, fact.labels, fact.value)
+        family = self._families.get(fact.name)
+        if family is None:
+            return
+        if fact.value is None:
+            family.drop(fact.labels)
+        else:
+            family.take(fact.labels, fact.value)
 
     def take(self, name: str, labels: dict[str, str], value: float = 1.0) -> None:
         """Give a metric of the table a value; labels that are not given are ""."""
@@ -266,6 +289,9 @@ class _Family:
     def _take(self, key: Labels, value: float) -> None:
         raise NotImplementedError
 
+    def drop(self, labels: dict[str, str]) -> None:
+        """Forget what has all of these labels. What was counted stays counted."""
+
     def _named(self, key: Labels) -> dict[str, str]:
         return dict(zip(self._row.labels, key, strict=True))
 
@@ -283,6 +309,14 @@ class _Wrapped(_Family):
             metric.set(value)
         else:
             metric.observe(value)
+
+    def drop(self, labels: dict[str, str]) -> None:
+        if not isinstance(self._metric, Gauge):
+            return
+        wanted = labels.items()
+        for key in [one for one in self._seen if wanted <= self._named(one).items()]:
+            self._metric.remove(*key)
+            self._seen.remove(key)
 
 
 class _Counter(_Family, Collector):

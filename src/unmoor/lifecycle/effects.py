@@ -29,12 +29,13 @@ from unmoor.policy.verdict import Verdict
 class Fact(msgspec.Struct, frozen=True):
     """Something that becomes true when its effect succeeds; metrics count these.
 
-    ``name`` is the metric's name without the ``karpenter_`` prefix (spec 10.1).
+    ``name`` is the metric's name without the ``karpenter_`` prefix (spec 10.1). ``value`` None:
+    what was measured is not there any more, and gauges that have all of these labels go.
     """
 
     name: str
     labels: dict[str, str] = {}
-    value: float = 1.0
+    value: float | None = 1.0
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -221,6 +221,10 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     provisioner_metrics_s: Annotated[
         float, Meta(description="between two measurements of the provisioners")
     ] = 5 * MINUTE
+    provisioner_status_s: Annotated[
+        float,
+        Meta(description="what a provisioner has is not counted again within this time"),
+    ] = 1.0
     event_dedupe_s: Annotated[
         float, Meta(description="the same event is not repeated within this time")
     ] = 2 * MINUTE

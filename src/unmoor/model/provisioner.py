@@ -21,6 +21,8 @@ from unmoor.model.requirement import NodeSelectorRequirement, Requirements
 from unmoor.model.taint import Taint
 from unmoor.model.validation import FieldError, Findings
 
+ACTIVE = "Active"
+"""The condition: it is in order and may be used; if it is False, nothing is launched for it."""
 WEIGHT_LEAST = 1
 WEIGHT_MOST = 100
 TTL_MOST_S = 2**63 // 10**9
@@ -66,7 +68,7 @@ class ProvisionerSpec(Struct):
 
 
 class ProvisionerStatus(Struct):
-    """What we report about it: summed capacity, and when it last changed size."""
+    """What we report about it: summed capacity, its newest machine's creation, is it in order."""
 
     resources: dict[str, str | int | float] = field(default_factory=dict)
     last_scale_time: datetime | None = None

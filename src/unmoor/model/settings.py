@@ -366,7 +366,6 @@ NOT_YET = frozenset(
         "cadence.interruptionWait",
         "cadence.interruptionVisibility",
         "cadence.nodeMetrics",
-        "cadence.provisionerMetrics",
         "cadence.unconsolidatableDedupe",
     }
 )

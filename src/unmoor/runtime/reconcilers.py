@@ -37,7 +37,7 @@ from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
 from unmoor.model.storage import VolumeAttachment
-from unmoor.runtime.reconciler import ONE, Reconciler, Wake, Where
+from unmoor.runtime.reconciler import ONE, Reconciler, Wake, Where, either
 
 # Nodes that are on their way out.
 
@@ -97,9 +97,15 @@ def machine_of_pod(view: View, old: Pod | None, new: Pod | None) -> Iterable[str
 def machines_of_provisioner(
     view: View, old: Provisioner | None, new: Provisioner | None
 ) -> Iterable[str]:
-    """All that a provisioner launched."""
+    """All that a provisioner launched, when what it says has changed: not what is said of it."""
+    if old is not None and new is not None and _said(old) == _said(new):
+        return ()
     names = {one.name for one in (old, new) if one is not None}
     return [one.name for name in sorted(names) for one in view.machines_launched_by(name)]
+
+
+def _said(provisioner: Provisioner) -> tuple[object, ...]:
+    return (provisioner.uid, provisioner.spec, provisioner.is_deleting)
 
 
 def _machines(view: View, provider_ids: set[str]) -> Iterable[str]:
@@ -142,8 +148,34 @@ def name_of_provisioner(
     view: View, old: Provisioner | None, new: Provisioner | None
 ) -> Iterable[str]:
     """The provisioner itself."""
-    del view, old
-    return (new.name,) if new is not None else ()
+    del view
+    return (either(old, new).name,)
+
+
+def provisioner_of_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
+    """Whose machine it is, when what it counts for has changed."""
+    if old is not None and new is not None and _counted(old) == _counted(new):
+        return ()
+    return _provisioners(view, {one.provisioner_name for one in (old, new) if one is not None})
+
+
+def provisioner_of_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
+    """Whose node it is, when what it counts for has changed."""
+    if old is not None and new is not None and _counted(old) == _counted(new):
+        return ()
+    nodes = [one for one in (old, new) if one is not None]
+    machines = [machine for node in nodes for machine in view.machines_of(node.provider_id)]
+    names = {node.provisioner_name for node in nodes}
+    return _provisioners(view, names | {machine.provisioner_name for machine in machines})
+
+
+def _counted(one: Machine | Node) -> tuple[object, ...]:
+    """All that matters to its provisioner."""
+    return (one.uid, one.provisioner_name, one.provider_id, one.status.capacity)
+
+
+def _provisioners(view: View, names: set[str]) -> Iterable[str]:
+    return sorted(name for name in names if view.provisioner(name) is not None)
 
 
 def unowned_lease(view: View, old: Lease | None, new: Lease | None) -> Iterable[str]:
@@ -231,7 +263,13 @@ RECONCILERS: tuple[Reconciler, ...] = (
     Reconciler(
         name="provisioner",
         step=provisioner.advance,
-        wakes=(Wake("Provisioner", name_of_provisioner),),
+        wakes=(
+            Wake("Provisioner", name_of_provisioner),
+            Wake("Machine", provisioner_of_machine, at_start=False),
+            Wake("Node", provisioner_of_node, at_start=False),
+        ),
+        every_s=lambda view: view.settings.cadence.provisioner_metrics_s,
+        where=Where.WORKER,
     ),
     Reconciler(
         name="unreadable",

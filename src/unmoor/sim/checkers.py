@@ -152,7 +152,10 @@ class Checkers:
 
 
 def _not_ours(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """Unmoor writes to its own nodes, machines, instances and commands, and to nothing else."""
+    """Unmoor writes to its own nodes, machines, instances and commands, and to nothing else.
+
+    Of a Provisioner, which is a person's, only what is for it to say.
+    """
     truth, obj = self.truth, entry.old or entry.obj
     kind = obj.get("kind", "")
     match kind:
@@ -168,6 +171,8 @@ def _not_ours(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
             is_ours = act.call.subresource == "eviction"
         case "Lease":
             is_ours = _is_our_lease(truth, obj)
+        case "Provisioner":
+            is_ours = entry.old is not None and true.asked_of(entry.old) == true.asked_of(entry.obj)
         case _:
             is_ours = kind in {"Disruption", "Event"}
     if not is_ours:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from unmoor.model import names
+from unmoor.model import names, quantity
 from unmoor.model.base import JSON, Ref
 from unmoor.model.cluster import SIMULATED_SCHEME
 from unmoor.sim import truth as true
@@ -130,6 +130,36 @@ def _pods_that_left_are_evicted(truth: Truth) -> Iterator[Unsettled]:
         yield f"pod {true.name(pod)} is bound to {node}, which is gone", _ref(pod)
 
 
+def _provisioners_say_what_they_have(truth: Truth) -> Iterator[Unsettled]:
+    """Each instance once, in cores; and where nothing of it is ours, nothing has to be said."""
+    for provisioner in truth.all("Provisioner"):
+        of_it = [
+            one
+            for one in (*truth.all("Machine"), *truth.all("Node"))
+            if (one["metadata"].get("labels") or {}).get(names.PROVISIONER_NAME)
+            == true.name(provisioner)
+        ]
+        machines = [one for one in of_it if one["kind"] == "Machine"]
+        if true.is_deleting(provisioner) or (
+            of_it and not any(map(truth.is_our_machine, machines))
+        ):
+            continue
+        cores = {}
+        for one in of_it:
+            status = one.get("status") or {}
+            known = status.get("providerID") or one["spec"].get("providerID") or true.uid(one)
+            cores[known] = quantity.parse((status.get("capacity") or {}).get("cpu", 0))
+        status = provisioner.get("status") or {}
+        said = quantity.parse((status.get("resources") or {}).get("cpu", 0))
+        if said != sum(cores.values()) or not status.get("conditions"):
+            words = f"says {quantity.format_decimal(said)} cores"
+            has = quantity.format_decimal(sum(cores.values()))
+            yield (
+                f"provisioner {true.name(provisioner)} {words} and has {has}",
+                _ref(provisioner),
+            )
+
+
 RULES: dict[str, Rule] = {
     "deleted-nodes-go": _deleted_nodes_are_gone,
     "deleted-machines-go": _deleted_machines_are_gone,
@@ -140,4 +170,5 @@ RULES: dict[str, Rule] = {
     "commands-end": _commands_are_over,
     "nodes-go-in-time": _nodes_have_gone_in_time,
     "no-pod-is-forgotten": _pods_that_left_are_evicted,
+    "provisioners-say-what-they-have": _provisioners_say_what_they_have,
 }

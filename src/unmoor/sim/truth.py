@@ -235,6 +235,18 @@ def has_found_no_place(pod: JSON) -> bool:
     )
 
 
+def asked_of(provisioner: JSON) -> JSON:
+    """All but what unmoor says about it, and what changes with every write."""
+    meta = provisioner["metadata"]
+    ours = {"annotations", "managedFields", "resourceVersion"}
+    marks = marks_of(provisioner).items()
+    return {
+        "metadata": {name: value for name, value in meta.items() if name not in ours},
+        "annotations": {name: value for name, value in marks if name != names.PROVISIONER_HASH},
+        "spec": provisioner.get("spec"),
+    }
+
+
 def is_going(instance: JSON) -> bool:
     """It was told to go, or has gone."""
     phase = (instance.get("status") or {}).get("phase", "Pending")
