@@ -27,8 +27,9 @@ from unmoor.model.base import Key
 Costs = npt.NDArray[np.float64]
 ROUNDS = 3
 """So many times over all kinds of pods at most; a round without a gain is the last."""
-PAIRS_MAX = 2_000
-"""Pairs of sizes that are looked at in all: the kinds with the most pods come first."""
+PAIRS_LEAST, PAIRS_MOST, PODS_PER_PAIR = 100, 2_500, 4
+"""So many pairs of sizes are looked at in all, more for more pods: looking takes as long as a share
+of the planning itself. The kinds with the most pods come first."""
 GAIN_LEAST_USD_PER_H = 1e-9
 """Less than this is a matter of rounding."""
 
@@ -65,7 +66,7 @@ class Improving:
         return flags
 
     def _group(self) -> None:
-        """Machines of equal choice share a price list: types by price, dominated ones left out."""
+        """Machines of equal choice share a price list."""
         numbers: dict[tuple[int, bytes], int] = {}
         listed = []
         for machine, flags in zip(self.machines, self.allowed, strict=True):
@@ -90,7 +91,8 @@ class Improving:
     def run(self) -> bool:
         """Exchange pods until nothing is gained; return whether anything was."""
         roles = sorted(_roles(self.machines), key=len, reverse=True)
-        left, is_better = PAIRS_MAX, False
+        pods = sum(map(len, roles))
+        left, is_better = min(PAIRS_LEAST + pods // PODS_PER_PAIR, PAIRS_MOST), False
         for _ in range(ROUNDS):
             has_gained = False
             for slots in roles:
@@ -214,15 +216,20 @@ def _role(ask: Ask) -> Hashable:
 
 
 def _first_with_room(rooms: Amounts, costs: Costs, rows: Amounts) -> Costs:
-    """The price of the first type on the ladder that has room, infinite where none has."""
-    fits = np.ones((len(rows), len(costs)), dtype=bool)
-    for column in range(rows.shape[1]):
-        asked = rows[:, column]
-        if asked.any():
-            fits &= (rooms[None, :, column] >= asked[:, None]) | (asked[:, None] <= 0)
+    """The price of the first type on the ladder that has room, infinite where none has.
+
+    Below the first type that has room for the least of everything, nobody finds any; from the first
+    that has room for the most on, everybody does.
+    """
+    fits_least = np.all(rooms >= rows.min(axis=0), axis=1)
+    fits_most = np.all(rooms >= rows.max(axis=0), axis=1)
+    low = int(fits_least.argmax())
+    high = int(fits_most.argmax()) if fits_most.any() else len(costs) - 1
+    part = rooms[low : high + 1]
+    fits = np.all(part[None, :, :] >= rows[:, None, :], axis=2)
     first = fits.argmax(axis=1)
     has = fits[np.arange(len(rows)), first]
-    return np.where(has, costs[first], np.inf)
+    return np.where(has, costs[low + first], np.inf)
 
 
 def improved(fleet: Fleet, prices: Prices, placements: dict[Key, str]) -> dict[Key, str]:

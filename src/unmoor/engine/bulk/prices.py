@@ -41,15 +41,7 @@ class Prices:
         return found
 
     def ladder(self, shape: Shape, flags: Flags) -> tuple[Amounts, Costs]:
-        """Return room and price of these types, the cheapest first, without those of no use.
-
-        A type that has no more of anything than a cheaper one is never the cheapest with room.
-        """
+        """Return room and price of these types, the cheapest first; those with a price only."""
         order, cheapest = self.of(shape)
-        listed = [at for at in order.tolist() if flags[at] and cheapest[at] < np.inf]
-        kept: list[int] = []
-        for at in listed:
-            room = self.types.allocatable[at]
-            if not any((self.types.allocatable[other] >= room).all() for other in kept[-20:]):
-                kept.append(at)
-        return self.types.allocatable[kept], cheapest[kept]
+        listed = order[flags[order] & (cheapest[order] < np.inf)]
+        return self.types.allocatable[listed], cheapest[listed]
