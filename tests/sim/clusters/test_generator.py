@@ -12,16 +12,20 @@ import msgspec
 import pytest
 
 from tests.sim.clusters.worlds import decoded, generate, leaves, pods_by_node, raw
+from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine import judge, requests
 from unmoor.model import kinds, names, resources, selector
 from unmoor.model.base import JSON
 from unmoor.model.pod import Pod
+from unmoor.model.provisioner import requirements_of, validate
+from unmoor.model.requirement import Requirements
 from unmoor.model.scheduling import PodAffinityTerm
 from unmoor.sim.clusters import bodies
 from unmoor.sim.clusters.census import census, workloads
 from unmoor.sim.clusters.mix import NEEDS, OF_NODES, REALISTIC, Kind, Mix, hard
 from unmoor.sim.manifests import Manifest
 
+OFFERED = (names.INSTANCE_TYPE, names.ZONE, names.CAPACITY_TYPE)
 SHARE = 0.3
 SEEDS = range(30)
 HASHED = """
@@ -256,6 +260,26 @@ def test_ours_and_not_ours() -> None:
         if machine is not None:
             assert node.metadata.is_owned_by(machine.uid)
             assert names.TERMINATION_FINALIZER in node.metadata.finalizers
+
+
+def test_nodes_are_what_their_provisioners_may_have() -> None:
+    """And what the cloud sells."""
+    sold = {
+        (one.name, offering.zone, offering.capacity_type)
+        for one in ec2_types()
+        for offering in one.offerings
+    }
+    for objects in clusters():
+        found = {one.name: one for one in decoded(objects, kinds.PROVISIONERS)}
+        assert all(validate(one) == () for one in found.values())
+        machines = {one.node_name: one for one in decoded(objects, kinds.MACHINES)}
+        for node in decoded(objects, kinds.NODES):
+            labels = node.metadata.labels
+            assert tuple(labels[key] for key in OFFERED) in sold
+            if node.name in machines:
+                wanted = Requirements.from_api(machines[node.name].spec.requirements)
+                assert requirements_of(found[node.provisioner_name]).allows(labels)
+                assert wanted.allows(labels)
 
 
 def test_all_that_is_owned_has_its_owner_and_pods_come_before_theirs() -> None:
