@@ -13,7 +13,9 @@ from typing import Any
 
 import msgspec
 
+from tests.engine import judging
 from unmoor.engine import oracle
+from unmoor.engine.bulk import greedy
 from unmoor.engine.plan import Plan
 from unmoor.engine.scene import Place, Scene, Template
 from unmoor.engine.sites import offerings_of, suits
@@ -152,8 +154,17 @@ def scene(*parts: Place | Template, objects: Iterable[Object] = ()) -> Scene:
 
 
 def solve(on: Scene, pods: Iterable[Pod]) -> Plan:
-    """What the oracle says."""
-    return oracle.solve(on, list(pods))
+    """What the oracle says. The fast engine must say the same, and what it improves be sound."""
+    asked = list(pods)
+    plan = oracle.solve(on, asked)
+    fast = greedy.solve(on, asked)
+    assert list(fast.placements.items()) == list(plan.placements.items())
+    assert (fast.machines, fast.given_up) == (plan.machines, plan.given_up)
+    assert dict(fast.refused) == dict(plan.refused)
+    better = greedy.solve(on, asked, is_improved=True)
+    assert judging.problems(on, better, asked) == []
+    assert better.placements.keys() == plan.placements.keys()
+    return plan
 
 
 def spread(
