@@ -4,9 +4,9 @@ More is compared than where pods end: of each pod, when its turn comes, which no
 kube-scheduler must take it wherever the oracle would, and nowhere else but where a rule of ours is
 stricter (tests/facts/stricter.py).
 
-Nodes that are there are promised, in whatever state: no machine is opened here. A node on its way
-up is shown to kube-scheduler as it will be, for that is what was promised. Pods of DaemonSets that
-are still to come do come, after all that was promised, and must find the room kept for them.
+Nodes that are there are promised; machines to come are in ``engine_machines``. A node on its way up
+is shown to kube-scheduler as it will be, for that is what was promised. Pods of DaemonSets that are
+still to come do come, after all that was promised, and must find the room kept for them.
 """
 
 from __future__ import annotations
@@ -73,8 +73,12 @@ def asked(
         if one["kind"] == PODS.kind
     }
     turns = list(_turns(scene, waiting, bodies, plan))
-    turns[len(plan.placements) : len(plan.placements)] = _daemons(objects, scene)
-    return Trial(list(_shown(objects, scene)), [turn.promise for turn in turns]), turns
+    to_come = [
+        Turn(promise, frozenset((promise.node or "",)))
+        for promise in daemons_to_come(objects, scene.view, scene.places)
+    ]
+    turns[len(plan.placements) : len(plan.placements)] = to_come
+    return Trial(list(shown(objects, scene)), [turn.promise for turn in turns]), turns
 
 
 def differences(turns: Iterable[Turn], outcomes: Iterable[Outcome]) -> Iterator[str]:
@@ -147,28 +151,28 @@ def _rule(wish: Wish, site: Standing, refusals: tuple[Refusal, ...]) -> Rule | N
     return None if judge.room_refusals(wish.requests, all_of_it) else Rule.DAEMONS
 
 
-def _daemons(objects: Objects, scene: Scene) -> Iterator[Turn]:
-    """Pods of DaemonSets that are still to come, wherever there was room for them at first."""
+def daemons_to_come(objects: Objects, view: View, places: Iterable[Place]) -> Iterator[Promise]:
+    """Pods of DaemonSets that are still to come, wherever there is room for them at first."""
     owners = [one for one in objects if one["kind"] == "DaemonSet"]
     there = {hollow.key(one) for one in objects if one["kind"] == PODS.kind}
-    for place in scene.places:
-        is_full = any(amount < 0 for amount in Standing(place, scene.view).free.values())
+    for place in places:
+        is_full = any(amount < 0 for amount in Standing(place, view).free.values())
         for _, body in (daemons.pod_on(owner, place.name) for owner in owners):
             pod = reading.read_pod(body)
-            wish = _plainest(pod, scene.view)
+            wish = _plainest(pod, view)
             if (
                 hollow.key(body) not in there
                 and not is_full
                 and not judge.node_refusals(wish, place)
             ):
                 spec = {word: body["spec"][word] for word in body["spec"] if word != "nodeName"}
-                yield Turn(Promise({**body, "spec": spec}, place.name), frozenset((place.name,)))
+                yield Promise({**body, "spec": spec}, place.name)
 
 
 # -------------------------------------------------------------------------------------- the cluster
 
 
-def _shown(objects: Objects, scene: Scene) -> Iterator[JSON]:
+def shown(objects: Objects, scene: Scene) -> Iterator[JSON]:
     """The cluster without what waits and without what is going, its nodes as they will be."""
     places = {place.name: place for place in scene.places}
     for body in objects:

@@ -1,14 +1,15 @@
-"""Whatever the oracle promises on nodes that are there, the real kube-scheduler does."""
+"""Whatever the oracle promises, the real kube-scheduler does."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from random import Random
 
 import pytest
 import pytest_asyncio
 
 from tests.controlplane import ControlPlane
-from tests.e2e import engine_mistakes, engine_promises, vouching
+from tests.e2e import engine_machines, engine_mistakes, engine_promises, vouching
 from tests.e2e.engine_promises import Objects
 from tests.e2e.vouching import Court
 from unmoor.cloud.catalogue import ec2_types
@@ -18,7 +19,8 @@ from unmoor.sim.clusters.mix import Kind, hard
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="module")]
 
-SEEDS = range(1, 241)
+SEEDS = range(1, 181)
+SEEDS_OF_MACHINES = range(1, 61)
 JOINING_EVERY = 3
 """In every third cluster no DaemonSet has its pods yet, as if its nodes had just joined."""
 MISTAKES = (
@@ -59,6 +61,16 @@ async def test_kube_scheduler_does_what_was_promised(court: Court, seed: int) ->
     outcomes = await court.hear(trial)
 
     assert list(engine_promises.differences(turns, outcomes)) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS_OF_MACHINES)
+async def test_it_does_so_when_nodes_have_gone_and_machines_come(court: Court, seed: int) -> None:
+    trial, plan = engine_machines.asked(cluster(seed), ec2_types(), Random(seed))
+
+    outcomes = await court.hear(trial)
+
+    assert [str(one) for one in outcomes if not one.is_kept] == []
+    assert len(outcomes) >= len(plan.placements)
 
 
 @pytest.mark.timeout(300)  # a few clusters at most, but the machine may have much else to do
