@@ -16,6 +16,7 @@ from unmoor.app.cli import main
 
 ROOT = Path(__file__).parents[2]
 QUICKSTART = ROOT / "examples" / "quickstart"
+SHOP = ROOT / "examples" / "shop"
 DEPLOY = ROOT / "deploy"
 
 
@@ -31,7 +32,9 @@ def ending_of(result: Result) -> dict[str, Any]:
 
 
 def test_the_shipped_story_holds_and_tells_what_it_cost() -> None:
-    """One node is drained under its budget, another goes when it has been empty long enough."""
+    """Machines are ordered for pods that wait; one node is drained under its budget, another goes
+    when it has been empty long enough.
+    """
     result = play("-o", "json")
     ending = ending_of(result)
 
@@ -39,7 +42,7 @@ def test_the_shipped_story_holds_and_tells_what_it_cost() -> None:
     assert len(ending["checks"]) > 3
     assert all(check["held"] for check in ending["checks"])
     assert len(ending["nodes_removed"]) == 2
-    assert ending["evictions"] == 2
+    assert ending["evictions"] == 3
     assert ending["refusals"] > 0, "the budget had to hold something back"
     assert 0 < ending["usd_per_h_after"] < ending["usd_per_h_before"]
     assert ending["spent_usd"] > 0
@@ -51,8 +54,12 @@ def test_the_story_is_told_in_order_and_names_who_does_what() -> None:
 
     beats = [
         "The cluster comes up",
-        "kubectl apply: machine/general-a",
-        "launched general-a: m5.large in us-east-1a",
+        "kubectl apply: deployment/shop/cart",
+        "finds no place",
+        "ordered general-",
+        "USD per hour",
+        "launched general-",
+        "is ready for pods",
         "kubectl delete node",
         "its budget says not yet",
         "told the cloud to end",
@@ -86,7 +93,9 @@ def test_a_budget_that_allows_nothing_is_said_and_fails(tmp_path: Path) -> None:
 
 
 def test_machines_of_another_owner_are_left_alone(tmp_path: Path) -> None:
-    """Without the annotation a machine is nobody's that we know of: it is never launched."""
+    """Without the annotation a machine is nobody's that we know of: it is never launched, and pods
+    get machines of their own.
+    """
     for file in QUICKSTART.iterdir():
         text = file.read_text().replace("    unmoor.dev/managed-by: quickstart", "    a: b")
         (tmp_path / file.name).write_text(text)
@@ -94,7 +103,7 @@ def test_machines_of_another_owner_are_left_alone(tmp_path: Path) -> None:
     result = play(str(tmp_path))
 
     assert result.exit_code == 1
-    assert "launched" not in result.stdout
+    assert "launched general-a:" not in result.stdout
     assert "every machine has a node that is ready for pods" in result.stderr
 
 
@@ -257,12 +266,33 @@ def test_a_definition_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     assert "CustomResourceDefinition widgets.example.com: spec.scope is 3" in result.stderr
 
 
-def test_a_folder_without_machines_is_told_what_it_lacks() -> None:
+def test_a_folder_without_machines_and_provisioners_is_told_what_it_lacks() -> None:
     result = play(str(QUICKSTART / "3-shop.yaml"))
 
     assert result.exit_code == 1
-    assert "there is no Machine among the manifests" in result.stderr
-    assert "examples/quickstart/2-machines.yaml" in result.stderr
+    assert "there is neither a Provisioner nor a Machine among the manifests" in result.stderr
+    assert "examples/shop/1-provisioners.yaml" in result.stderr
+
+
+def test_machines_that_are_given_are_used_before_others_are_ordered() -> None:
+    result = play(str(QUICKSTART))
+
+    assert result.exit_code == 0, result.output
+    assert "launched general-a: m5.large in us-east-1a" in result.stdout
+    _, _, first = result.stdout.partition("The cluster comes up")
+    assert "ordered" not in first.partition("A node is deleted")[0]
+
+
+def test_a_pod_that_fits_nowhere_is_told_and_fails(tmp_path: Path) -> None:
+    for file in SHOP.iterdir():
+        text = file.read_text().replace("memory: 5Gi", "memory: 5Pi")
+        (tmp_path / file.name).write_text(text)
+
+    result = play(str(tmp_path))
+
+    assert result.exit_code == 1
+    assert "no type has room for cpu 250m, memory 5Pi, pods 1" in result.stdout
+    assert "this did not hold: every pod has a place" in result.stderr
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from unmoor.lifecycle.effects import Evict
+from unmoor.lifecycle.effects import Create, Evict
 from unmoor.model import names
 from unmoor.model.base import Ref, condition_of
 from unmoor.model.cluster import Instance
@@ -222,6 +222,9 @@ class Narrator:
             self._outcome(outcome)
 
     def _outcome(self, outcome: Outcome) -> None:
+        effect = outcome.effect
+        if isinstance(effect, Create) and effect.ref.kind == "Machine" and not outcome.problem:
+            self.tell("unmoor", f"ordered {effect.ref.name} {effect.why}")
         if isinstance(outcome.effect, Evict):
             ref, problem = outcome.effect.ref, outcome.problem
             self.eviction("unmoor", f"{ref.namespace}/{ref.name}", problem)

@@ -1,7 +1,8 @@
 """A rehearsal: a person's manifests come up in a simulated cluster, and nodes are taken out of it.
 
-Four chapters: the cluster comes up; the node with the most pods is deleted; nodes that fall empty
-go when their time is up; what happened, what it cost, and whether everything held.
+Four chapters: the cluster comes up, from pods that wait or from machines that are given; the node
+with the most pods is deleted; nodes that fall empty go when their time is up; what happened, what
+it cost, and whether everything held.
 
 Must not: print. ``app.cli.demo`` shows the lines.
 """
@@ -44,8 +45,8 @@ LOOK_AGAIN_S = 1.0
 CALM_S = 20.0
 """Nothing changes for so long: the cluster has come to rest."""
 NO_MACHINES = (
-    "there is no Machine among the manifests, so no node that could be taken out of service: add "
-    "some, as examples/quickstart/2-machines.yaml does"
+    "there is neither a Provisioner nor a Machine among the manifests, so no node that could be "
+    "taken out of service: add one, as examples/shop/1-provisioners.yaml does"
 )
 WATCHED = (
     kinds.NODES,
@@ -146,9 +147,14 @@ class Rehearsal:
         machines = await self._apply(is_workload=False)
         is_up = await self._until(lambda: self._are_up(machines), UP_LIMIT_S)
         await self._apply(is_workload=True)
-        if not machines:
+        if not machines and not any(ref.kind == "Provisioner" for ref, _ in self._objects):
             raise Failure(NO_MACHINES)
-        checks = [Check("every machine has a node that is ready for pods", is_up)]
+        is_placed = await self._until(self._is_settled, UP_LIMIT_S)
+        waiting = ", ".join(f"{pod.namespace}/{pod.name}" for pod in self._waiting())
+        checks = [
+            Check("every machine has a node that is ready for pods", is_up and self._has_come_up()),
+            Check("every pod has a place", is_placed or not waiting, waiting),
+        ]
         await self._rest()
         before = bill.usd_per_h()
         checks += await self._drain()
@@ -192,6 +198,17 @@ class Rehearsal:
     def _are_up(self, machines: list[str]) -> bool:
         found = [self._store.machine(name) for name in machines]
         return all(m is not None and m.is_initialized for m in found)
+
+    def _waiting(self) -> list[Pod]:
+        return [pod for pod in self._store.sorted(kinds.PODS) if not pod.node_name]
+
+    def _has_come_up(self) -> bool:
+        return all(machine.is_initialized for machine in self._store.sorted(kinds.MACHINES))
+
+    def _is_settled(self) -> bool:
+        """Every pod that somebody has made so far has a place, and nobody is about to make more."""
+        is_calm = self._narrator.at_s - self._changed_at >= LOOK_AGAIN_S
+        return is_calm and not self._waiting() and self._has_come_up()
 
     # Chapter 2.
 

@@ -291,7 +291,7 @@ class Run:
         if not answers:
             nothing = "there is no node, and no provisioner that could launch one"
             return (Refusal(Constraint.PROVISIONER, "", nothing),)
-        return min(answers, key=len)
+        return min(answers, key=_distance)
 
     def _answers(self, wish: Wish, company: Company) -> Iterator[Refusals]:
         for template in self.scene.templates:
@@ -328,6 +328,24 @@ class Run:
                 pods=tuple(pod.key for pod in machine.pods),
                 price_usd_per_h=ranked[0].offering.price_usd_per_h,
             )
+
+
+NEVER = frozenset(
+    (
+        Constraint.UNSCHEDULABLE,
+        Constraint.TAINT,
+        Constraint.NODE_SELECTOR,
+        Constraint.NODE_AFFINITY,
+        Constraint.REQUIREMENTS,
+        Constraint.PROVISIONER,
+    )
+)
+"""What neither more room nor other pods would change: such a destination is none."""
+
+
+def _distance(refusals: Refusals) -> tuple[int, int]:
+    """How far a destination is from taking the pod."""
+    return (sum(one.constraint in NEVER for one in refusals), len(refusals))
 
 
 def _at(where: str, refusals: Refusals) -> Refusals:

@@ -54,10 +54,11 @@ PACE = 10.0
 def demo(folder: Path | None, seed: int, pace: float | None, output: str, **priced: Any) -> None:
     """Bring a folder's manifests up in a simulated cluster and take nodes out of it.
 
-    FOLDER holds Machines, and with them Provisioners, workloads and budgets, as YAML; without it, a
-    small shop is played. Kinds that a simulated cluster does not serve are left out, which is said.
-    A node is deleted and drained while its budgets hold, empty nodes go when their time is up, and
-    it ends with what it cost. The exit code is 1 if anything did not hold.
+    FOLDER holds Provisioners, workloads and budgets, and perhaps Machines, as YAML; without it, a
+    small shop is played. Machines are ordered for the pods that wait. Kinds that a simulated
+    cluster does not serve are left out, which is said. A node is deleted and drained while its
+    budgets hold, empty nodes go when their time is up, and it ends with what it cost. The exit code
+    is 1 if anything did not hold.
     """
     from rich.console import Console  # noqa: PLC0415 - `unmoor --help` must not import these
 
@@ -70,7 +71,7 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str, **pric
     if pace is None:
         pace = PACE if console.is_terminal else 0.0
     notes = manifests.Notes()
-    objects = manifests.read(folder or manifests.shipped("quickstart"), notes=notes)
+    objects = manifests.read(folder or manifests.shipped("shop"), notes=notes)
     offer, about_prices = price_books.offer(priced["prices"], keeps_rest=priced["keep_rest"])
     for told in filter(None, (notes.told, about_prices)):
         click.echo(f"unmoor: {told}", err=True)
