@@ -21,7 +21,8 @@ WANTED = {
 
 def names_in(path: str) -> set[str]:
     module = ast.parse((ROOT / path).read_text())
-    return {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {node.name for node in module.body if isinstance(node, kinds)}
 
 
 def test_every_named_test_exists() -> None:

@@ -151,7 +151,7 @@ async def test_other_words_are_another_event(stage: Stage) -> None:
     assert len(stage.store.events) == 5
 
 
-@pytest.mark.parametrize("soon_s", [120, 10])
+@pytest.mark.parametrize("soon_s", [120, 10])  # T376
 async def test_the_same_words_too_soon_are_not_said_again(stage: Stage, soon_s: float) -> None:
     recorder = stage.recorder()
     for second in (0, 1, soon_s - 1, soon_s, soon_s + 9):
