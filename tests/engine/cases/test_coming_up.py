@@ -234,37 +234,45 @@ def test_t320_daemon_sets_do_not_count_on_nodes_that_lack_the_label() -> None:
     assert outcome(machine("m-a"), node("a"), picky, cpu="3500m") == REUSED
 
 
-def test_t334_only_pods_that_run_match_and_are_here_count() -> None:
-    """T339 has the same for capacity types."""
+@pytest.mark.parametrize(
+    ("key", "domains", "expected"),
+    [
+        pytest.param(names.ZONE, ("z1", "z2", "z3"), [1, 2, 2], id="T334"),
+        pytest.param(names.CAPACITY_TYPE, (names.SPOT, names.ON_DEMAND), [2, 3], id="T339"),
+    ],
+)
+def test_t334_only_pods_that_run_match_and_are_here_count(
+    key: str, domains: tuple[str, ...], expected: list[int]
+) -> None:
+    """Of those that are there, one counts in each of the first two domains."""
 
     def there(name: str, **given: Any) -> Pod:
-        return builders.pod(name, **{"namespace": "default", **given})
+        return builders.pod(name, **{"namespace": "default", "on": domains[0], **given})
 
-    zones = {zone: node(zone, labels={names.ZONE: zone}) for zone in ("z1", "z2", "z3")}
     bare = builders.changed(node("bare"), metadata__labels={names.HOSTNAME: "bare"})
     on = scene_of(
         view_of(
-            *zones.values(),
+            *(node(domain, labels={key: domain}) for domain in domains),
             bare,
-            there("unlabelled", on="z1", labels={}),
-            there("elsewhere", on="z1", namespace="other"),
-            there("on a node without zone", on="bare"),
+            there("unlabelled", labels={}),
+            there("elsewhere", namespace="other"),
+            there("on a node without the label", on="bare"),
             there("nowhere", on="", phase="Pending"),
-            there("ending", on="z1", gone_by=builders.LONG_AGO),
-            there("failed", on="z1", phase="Failed"),
-            there("done", on="z1", phase="Succeeded"),
-            there("counted-1", on="z1"),
-            there("counted-2", on="z2"),
+            there("ending", gone_by=builders.LONG_AGO),
+            there("failed", phase="Failed"),
+            there("done", phase="Succeeded"),
+            there("counted-1"),
+            there("counted-2", on=domains[1]),
         ),
         (),
     )
 
-    plan = solve(on, some(3, labels=WEB, topologySpreadConstraints=[spread()]))
+    plan = solve(on, some(3, labels=WEB, topologySpreadConstraints=[spread(key)]))
 
-    found = {"z1": 1, "z2": 1, "z3": 0}
+    found = {domain: int(domain in domains[:2]) for domain in domains}
     for where in plan.placements.values():
         found[where] += 1
-    assert sorted(found.values()) == [1, 2, 2]
+    assert sorted(found.values()) == expected
 
 
 def test_t365_a_startup_taint_needs_no_toleration() -> None:
