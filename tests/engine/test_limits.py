@@ -76,7 +76,7 @@ def test_a_refusal_says_what_is_missing_and_where() -> None:
     (reason,) = found.refusals(resources.parse_resources(MACHINE))
 
     assert str(reason) == (
-        "limits: memory: 16Gi more, 10Gi left of the limit of provisioner default"
+        "limits: memory: a machine has 16Gi, the limit of provisioner default leaves 10Gi"
     )
     assert reason.where == "default"
 

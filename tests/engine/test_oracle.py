@@ -12,6 +12,7 @@ from tests.engine.scenes import (
     ZONES,
     as_object,
     counts,
+    instance_type,
     place,
     pod,
     preferred,
@@ -256,6 +257,15 @@ def test_limits_count_the_largest_that_a_machine_may_become() -> None:
 
     assert len(plan.machines) == 1
     assert reasons(plan) == {Constraint.LIMITS}
+
+
+def test_limits_that_leave_no_type_say_how_much_the_nearest_one_lacks() -> None:
+    offered = (instance_type("large", cpu=8), instance_type("small", cpu=2))
+    plan = solve(scene(template(types=offered, remaining={"cpu": 1500, "pods": 500})), [pod("p")])
+
+    ((reason,),) = plan.refused.values()
+    assert (reason.constraint, reason.subject, reason.short) == (Constraint.LIMITS, "cpu", 500)
+    assert reason.missing == "a machine has 2, the limit of provisioner default leaves 1500m"
 
 
 def test_the_heaviest_provisioner_is_asked_first() -> None:

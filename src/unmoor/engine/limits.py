@@ -45,8 +45,8 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     def _refusal(self, name: str, amount: int) -> Refusal:
         left = self.amounts[name]
         words = (
-            f"{resources.render_amount(name, amount)} more, {resources.render_amount(name, left)} "
-            f"left of the limit of provisioner {self.provisioner}"
+            f"a machine has {resources.render_amount(name, amount)}, the limit of provisioner "
+            f"{self.provisioner} leaves {resources.render_amount(name, left)}"
             if left >= 0
             else f"the limit of provisioner {self.provisioner} is already exceeded by "
             f"{resources.render_amount(name, -left)}"

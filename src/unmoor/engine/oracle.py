@@ -23,6 +23,7 @@ import msgspec
 from unmoor.engine import company as companies
 from unmoor.engine import judge
 from unmoor.engine.company import Company, Potential, Site
+from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX, by_price
 from unmoor.engine.refusal import Constraint, Refusal
@@ -308,8 +309,10 @@ class Run:
             return (Refusal(Constraint.PROVISIONER, template.provisioner, template.problem),)
         machine = self.next_machine(template)
         if template.types and not machine.types:
-            words = "they leave no instance type"
-            return (Refusal(Constraint.LIMITS, template.provisioner, words),)
+            left = Left(
+                provisioner=template.provisioner, amounts=self.remaining[template.provisioner]
+            )
+            return min((left.refusals(one.capacity) for one in template.types), key=_excess)
         found = fit(wish, company, machine)
         assert not isinstance(found, Fit)
         return found
@@ -346,6 +349,11 @@ NEVER = frozenset(
 def _distance(refusals: Refusals) -> tuple[int, int]:
     """How far a destination is from taking the pod."""
     return (sum(one.constraint in NEVER for one in refusals), len(refusals))
+
+
+def _excess(refusals: Refusals) -> tuple[int, int]:
+    """How far a type is from what limits leave."""
+    return (len(refusals), sum(one.short for one in refusals))
 
 
 def _at(where: str, refusals: Refusals) -> Refusals:

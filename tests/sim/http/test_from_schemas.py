@@ -41,6 +41,7 @@ DOCUMENTS = (
     "apis/karpenter.k8s.aws/v1alpha1",
     "apis/karpenter.sh/v1alpha5",
     "apis/networking.k8s.io/v1",
+    "apis/node.k8s.io/v1",
     "apis/policy/v1",
     "apis/rbac.authorization.k8s.io/v1",
     "apis/scheduling.k8s.io/v1",
