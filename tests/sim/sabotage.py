@@ -337,6 +337,25 @@ class BoughtForgotten(RowBug):
         return step(blind, key, memory, moment)
 
 
+class LimitIgnored(RowBug):
+    """A Provisioner has as many machines as pods want."""
+
+    rows_concerned: tuple[str, ...] = ("provisioning",)
+
+    def step(
+        self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
+    ) -> Step[Any]:
+        def unlimited(resource: Resource[Any]) -> list[Any]:
+            found = view.sorted(resource)
+            if resource.kind != "Provisioner":
+                return found
+            return [replaced(one, spec=replaced(one.spec, limits=None)) for one in found]
+
+        replaced = msgspec.structs.replace
+        blind: Any = _Blind(view, sorted=unlimited)
+        return step(blind, key, memory, moment)
+
+
 class WatchTrusted(RowBug):
     """What the watches have not brought is not there: the server is never asked for the pods."""
 

@@ -31,11 +31,16 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"),
     (sabotage.NotReallyEmpty, "a-node-goes-for-a-reason"),
     (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"),
+    (sabotage.LimitIgnored, "limits-hold"),
     (sabotage.RunningCommandForgotten, "one-command-at-a-time"),
 ]
 """(the bug, the rule that it breaks)."""
 
-LATE: dict[type[Meddling], int] = {sabotage.ClockTrusted: 71, sabotage.BoughtForgotten: 18}
+LATE: dict[type[Meddling], int] = {
+    sabotage.ClockTrusted: 71,
+    sabotage.BoughtForgotten: 18,
+    sabotage.LimitIgnored: 121,
+}
 """Where the search for a bug begins that no earlier seed finds: one from seed 1 on came to this."""
 
 

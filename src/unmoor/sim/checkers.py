@@ -19,7 +19,7 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
-from unmoor.sim import methods
+from unmoor.sim import methods, purchases
 from unmoor.sim import truth as true
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.truth import Truth
@@ -326,19 +326,15 @@ def _machine_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterat
 def _machine_is_needed(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     """No more machines are made than there are pods without a place: each has one at least."""
     del act
-    if entry.type != "ADDED":
-        return
-    coming = [
-        true.name(one)
-        for one in self.truth.all("Machine")
-        if true.uid(one) in self.truth.made
-        and not true.is_deleting(one)
-        and not (one.get("status") or {}).get("nodeName")
-    ]
-    without = self.truth.without_place(self.allowances.blind_s)
-    if len(coming) + 1 > len(without):
-        pods = ", ".join(without) or "none"
-        yield f"pods without a place: {pods}; machines on their way: {', '.join(coming) or 'none'}"
+    if entry.type == "ADDED":
+        yield from purchases.needless(self.truth, entry.obj, self.allowances.blind_s)
+
+
+def _limits_hold(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """No machine is made beyond what its Provisioner may have."""
+    if entry.type == "ADDED":
+        blind_s = self.allowances.blind_s
+        yield from purchases.beyond_limits(self.truth, entry.obj, act.who, blind_s)
 
 
 def _one_command(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
@@ -385,6 +381,7 @@ _RULES_OF: dict[str, tuple[tuple[str, Rule], ...]] = {
         ("the-finalizer-holds", _finalizer_stays),
         ("a-machine-goes-for-a-reason", _machine_goes_for_a_reason),
         ("a-machine-is-made-for-a-pod", _machine_is_needed),
+        ("limits-hold", _limits_hold),
     ),
     "Disruption": (
         ("one-command-at-a-time", _one_command),

@@ -145,7 +145,7 @@ def draw(seed: int, shapes: Sequence[str]) -> Draw:
     dice = Random(f"swarm/{seed}")
     choices = sorted(DRAWN.intersection(shapes)) or sorted(shapes)
     types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
-    provisioners = _provisioners(dice)
+    provisioners = tuple(_limited(seed, _provisioners(dice)))
     machines = tuple(
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
@@ -181,6 +181,15 @@ def _provisioners(dice: Random) -> tuple[Manifest, ...]:
     ttls = dice.choice(((30, None), (60, None), (300, None), (30, 120), (0, 300), (None, None)))
     specs: list[JSON] = [{} if ttl_s is None else {"ttlSecondsAfterEmpty": ttl_s} for ttl_s in ttls]
     return (manifests.provisioner("red", **specs[0]), manifests.provisioner("blue", **specs[1]))
+
+
+def _limited(seed: int, provisioners: Sequence[Manifest]) -> Iterator[Manifest]:
+    """Some may have so much and no more."""
+    dice = Random(f"swarm/limits/{seed}")
+    for ref, body in provisioners:
+        cores = dice.choice((None, None, 4, 16, 40))
+        limits = {} if cores is None else {"limits": {"resources": {"cpu": str(cores)}}}
+        yield ref, {**body, "spec": {**body["spec"], **limits}}
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:

@@ -17,8 +17,9 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
+from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest, OfferingName
 from unmoor.model.kinds import Resource
+from unmoor.model.names import INSTANCE_TYPE
 from unmoor.runtime.around import ApiAround, Call
 from unmoor.runtime.ports import (
     ALL,
@@ -207,8 +208,24 @@ class FaultyCloud:
             # Whoever asks again gets the instance, in stock or not.
             return await self._through(launch, may_fail=False)
         if self._weather.strikes("stock_out", self.faults.stock_out):
-            raise CloudError("insufficient-capacity", "out of stock (injected)")
+            sold_out = await self._named_by(request)
+            raise CloudError("insufficient-capacity", "out of stock (injected)", sold_out=sold_out)
         return await self._through(launch)
+
+    async def _named_by(self, request: LaunchRequest) -> tuple[OfferingName, ...]:
+        """Every offering of the types that a launch names: none of them is to be had."""
+        wanted = {
+            name
+            for key, operator, values in request.requirements
+            if key == INSTANCE_TYPE and operator == "In"
+            for name in values
+        }
+        return tuple(
+            OfferingName(one.name, offering.zone, offering.capacity_type)
+            for one in await self._cloud.instance_types()
+            if one.name in wanted
+            for offering in one.offerings
+        )
 
     async def _is_launched(self, request: LaunchRequest) -> bool:
         """Whoever launched it: there may be several of us in front of one cloud."""

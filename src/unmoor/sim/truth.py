@@ -45,8 +45,10 @@ class Truth:
         """When a pod on each node (name) last came, changed or went."""
         self.commands: Counter[str] = Counter()
         """How many commands each method has begun."""
-        self.made: set[str] = set()
-        """Machines, by uid, that unmoor has made."""
+        self.made: dict[str, tuple[str, float]] = {}
+        """Machines, by uid, that unmoor has made: which process, and when."""
+        self.launched_at: dict[str, float] = {}
+        """When it was known of each Machine, by uid, which instance it is."""
         self.placeless_until: dict[str, float] = {}
         """When a pod without a place got one, went, or was deleted, by uid."""
         self.going: set[str] = set()
@@ -132,7 +134,9 @@ class Truth:
             if number:
                 self.attempts.add(f"{uid(entry.obj)}-{number}")
             if who and entry.type == "ADDED":
-                self.made.add(uid(entry.obj))
+                self.made[uid(entry.obj)] = (who, self.time_s())
+            if (entry.obj.get("status") or {}).get("providerID"):
+                self.launched_at.setdefault(uid(entry.obj), self.time_s())
         elif kind == "Disruption" and entry.type == "ADDED":
             self.commands[entry.obj["spec"].get("method", "")] += 1
 
