@@ -9,7 +9,7 @@
 | of a DaemonSet, or static | no | it belongs to the node that it is on, or to none |
 | asks for a node of no provisioner | no | its owner does not want one of ours |
 | on a node of ours that goes, owned by who makes another | yes | that needs a place (T216) |
-| the same, without an owner | no | nobody makes another |
+| the same, without an owner | no | nobody makes another (R38) |
 
 Must not: ask whether a place can be made; that is the engine's question.
 """
