@@ -11,11 +11,20 @@ from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 from types import ModuleType
 
-from tests.scenarios import deletions, drains, emptiness, outages, pods, provisioning, volumes
+from tests.scenarios import (
+    deletions,
+    drains,
+    emptiness,
+    outages,
+    pods,
+    provisioners,
+    provisioning,
+    volumes,
+)
 from tests.scenarios.stage import Stage
 
 Scenario = Callable[[Stage], Awaitable[None]]
-SUBJECTS = (deletions, drains, emptiness, outages, pods, provisioning, volumes)
+SUBJECTS = (deletions, drains, emptiness, outages, pods, provisioners, provisioning, volumes)
 
 
 def stories(module: ModuleType) -> dict[str, Scenario]:
