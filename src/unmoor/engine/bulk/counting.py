@@ -5,13 +5,15 @@ Must not: decide where a pod goes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 
+import msgspec
 import numpy as np
 
 from unmoor.engine.bulk.crowd import Ask, Person
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground, taints_tolerated
+from unmoor.engine.bulk.hints import Hint, Index, hint_of, marks_of
 from unmoor.engine.bulk.layout import Layout, NearTally, SpreadTally
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Flags, Shapes
@@ -31,7 +33,9 @@ class Counting:
 
         ``watched``: whom the pods to be placed are spread among (``company.watched_by``).
         """
-        self._watched = tuple(watched)
+        self._watched: Index[Term] = Index()
+        for term in watched:
+            self._watched.add(hint_of(term.selection), term)
         self._ground = ground
         self._fleet = fleet
         self._shapes = shapes
@@ -39,9 +43,14 @@ class Counting:
         self._domains: dict[str, Domains] = {}
         self._everywhere: Flags = np.ones(ground.count, dtype=bool)
         self._standing: dict[int, Flags] = {}
-        self._holders: dict[Hashable, tuple[Term, Tally]] = {}
-        self._held: set[int] = set()
-        self._put: dict[int, tuple[Person, dict[int, int]]] = {}
+        self._known_holds: set[Hashable] = set()
+        self._holders: Index[tuple[Term, Tally]] = Index()
+        self._met: set[int] = set()
+        self._people: Index[Person] = Index()
+        self._tallies: Index[Tally] = Index()
+        self._at_first = {person.number: (person, at, times) for person, at, times in ground.people}
+        self._put: dict[int, dict[int, int]] = {}
+        self._on: dict[int, dict[Machine, int]] = {}
         self._counted: dict[int, tuple[int, list[Tally]]] = {}
         for person, _, _ in ground.people:
             self.meet(person)
@@ -52,14 +61,17 @@ class Counting:
 
     def meet(self, person: Person) -> None:
         """Whoever keeps others away is counted from now on."""
-        if person.number in self._held:
+        if person.number in self._met:
             return
-        self._held.add(person.number)
+        self._met.add(person.number)
+        for mark in _marks(person):
+            self._people.add(mark, person)
         for term in person.holds:
             content = term.content
-            if content not in self._holders:
-                tally = self._tally(("holds", content), term.key, _holds(content))
-                self._holders[content] = (term, tally)
+            if content not in self._known_holds:
+                self._known_holds.add(content)
+                told = _Told(("holds", content), term.key, _holds(content), ("holds", content))
+                self._holders.add(hint_of(term.selection), (term, self._tally(told)))
 
     @property
     def holders(self) -> int:
@@ -86,8 +98,13 @@ class Counting:
             for group in wish.near
         ]
         apart = [self._apart(term) for term in wish.apart]
-        apart += [tally for term, tally in self._holders.values() if term.selection.has(wish.pod)]
-        watched = [self._apart(term) for term in self._watched if term.selection.has(wish.pod)]
+        marks = marks_of(wish.pod)
+        apart += [
+            tally for term, tally in self._holders.near(marks) if term.selection.has(wish.pod)
+        ]
+        watched = [
+            self._apart(term) for term in self._watched.near(marks) if term.selection.has(wish.pod)
+        ]
         return Layout(ask, spreads, near, apart, watched)
 
     def _spread(self, wish: Wish, spread: Spread) -> Tally:
@@ -127,10 +144,19 @@ class Counting:
         def weight(person: Person) -> int:
             return int(spread.counts(person.sample))
 
-        tally = self._tally(content, spread.key, weight, counts, may_count)
-        tally.keys = frozenset(keys)
-        tally.is_choosy = spread.honors_affinity and any(len(way) for _, way in ways)
-        return tally
+        return self._tally(
+            _Told(
+                content,
+                spread.key,
+                weight,
+                hint_of(spread.selection),
+                counts=counts,
+                may_count=may_count,
+                keys=frozenset(keys),
+                is_choosy=spread.honors_affinity and any(len(way) for _, way in ways),
+                counts_sites=True,
+            )
+        )
 
     def _near(self, group: tuple[Term, ...], term: Term) -> Tally:
         listed = sorted((one.selection.content for one in group), key=repr)
@@ -139,7 +165,7 @@ class Counting:
         def weight(person: Person) -> int:
             return int(all(one.selection.has(person.sample) for one in group))
 
-        return self._tally(content, term.key, weight)
+        return self._tally(_Told(content, term.key, weight, hint_of(group[0].selection)))
 
     def _apart(self, term: Term) -> Tally:
         selection = term.selection
@@ -148,38 +174,42 @@ class Counting:
             return int(selection.has(person.sample))
 
         content = ("near", term.key, (selection.content,))
-        return self._tally(content, term.key, weight)
+        return self._tally(_Told(content, term.key, weight, hint_of(selection)))
 
-    def _tally(
-        self,
-        content: Hashable,
-        key: str,
-        weight: Weight,
-        counts: Flags | None = None,
-        may_count: object = None,
-    ) -> Tally:
-        domains = self.domains(key)
-        allowed = may_count if callable(may_count) else _always
+    def _tally(self, told: _Told) -> Tally:
+        domains = self.domains(told.key)
         tally, is_new = self._book.of(
-            content, lambda number: Tally(number, domains, weight, allowed)
+            told.content, lambda number: Tally(number, domains, told.weight, told.may_count)
         )
         if is_new:
-            listed = self._everywhere if counts is None else counts
-            self._standing[tally.number] = listed
-            codes = self._ground.codes(domains)
-            tally.count_standing(codes, listed, self._ground.people)
-            for person, nodes in self._put.values():
-                for at, times in nodes.items() if tally.weight(person) else ():
-                    if listed[at] and codes[at] >= 0:
-                        tally.add(int(codes[at]), tally.weight(person) * times)
-            if key != names.HOSTNAME:
+            tally.keys = told.keys or tally.keys
+            tally.is_choosy, tally.counts_sites = told.is_choosy, told.counts_sites
+            self._tallies.add(told.hint, tally)
+            self._standing[tally.number] = self._everywhere if told.counts is None else told.counts
+            if told.key != names.HOSTNAME:
                 self._fleet.where(domains)
-            for machine in self._fleet.all:
-                machine.counted[tally.number] = sum(
-                    tally.weight(person) * times for person, times in machine.people.values()
-                )
-                self._update(machine, tally)
+            self._fill(tally, told.hint)
         return tally
+
+    def _fill(self, tally: Tally, hint: Hint) -> None:
+        """Count those who are there already."""
+        known = self._people.near((hint,))
+        people = [person for person in known if tally.weight(person)]
+        at_first = [self._at_first[one.number] for one in people if one.number in self._at_first]
+        codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
+        tally.count_standing(codes, listed, at_first)
+        machines: dict[Machine, None] = {}
+        for person in people:
+            weight = tally.weight(person)
+            for at, times in self._put.get(person.number, {}).items():
+                if listed[at] and codes[at] >= 0:
+                    tally.add(int(codes[at]), weight * times)
+            for machine, times in self._on.get(person.number, {}).items():
+                counted = machine.counted.get(tally.number, 0)
+                machine.counted[tally.number] = counted + weight * times
+                machines[machine] = None
+        for machine in self._fleet.all if tally.counts_sites else machines:
+            self._update(machine, tally)
 
     def _where(self, machine: Machine, key: str) -> tuple[int, ...]:
         if key == names.HOSTNAME:
@@ -201,12 +231,13 @@ class Counting:
     def opened(self, machine: Machine) -> None:
         """Count a machine that is new."""
         for tally in self._book.all:
-            self._update(machine, tally)
+            if tally.counts_sites:
+                self._update(machine, tally)
 
     def put_standing(self, at: int, person: Person) -> None:
         """Count a pod on a standing node."""
         self.meet(person)
-        nodes = self._put.setdefault(person.number, (person, {}))[1]
+        nodes = self._put.setdefault(person.number, {})
         nodes[at] = nodes.get(at, 0) + 1
         for tally in self._that_count(person):
             domain = int(self._ground.codes(tally.domains)[at])
@@ -221,20 +252,24 @@ class Counting:
         ``narrowed``: labels of which it may have fewer values than before.
         """
         self.meet(person)
-        times = machine.people.get(person.number, (person, 0))[1]
-        machine.people[person.number] = (person, times + 1)
+        machines = self._on.setdefault(person.number, {})
+        machines[machine] = machines.get(machine, 0) + 1
         for tally in self._that_count(person):
             counted = machine.counted.get(tally.number, 0)
             machine.counted[tally.number] = counted + tally.weight(person)
             self._update(machine, tally)
         for tally in self._book.all if narrowed or is_reshaped else ():
-            if (is_reshaped and tally.is_choosy) or not tally.keys.isdisjoint(narrowed):
+            is_about = tally.counts_sites or tally.number in machine.counted
+            if is_about and (
+                (is_reshaped and tally.is_choosy) or not tally.keys.isdisjoint(narrowed)
+            ):
                 self._update(machine, tally)
 
     def _that_count(self, person: Person) -> Iterable[Tally]:
         known = self._counted.get(person.number)
         if known is None or known[0] != len(self._book.all):
-            known = (len(self._book.all), list(self._book.that_count(person)))
+            near = self._tallies.near(_marks(person))
+            known = (len(self._book.all), [tally for tally in near if tally.weight(person)])
             self._counted[person.number] = known
         return known[1]
 
@@ -242,6 +277,25 @@ class Counting:
 def _always(machine: object) -> bool:
     del machine
     return True
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a tally is to count. ``hint``: a mark that all whom it counts have."""
+
+    content: Hashable
+    key: str
+    weight: Weight
+    hint: Hint
+    counts: Flags | None = None
+    may_count: Callable[[object], bool] = _always
+    keys: frozenset[str] = frozenset()
+    is_choosy: bool = False
+    counts_sites: bool = False
+
+
+def _marks(person: Person) -> tuple[Hint, ...]:
+    """What a person may be found by: its labels, and whom it keeps away."""
+    return (*marks_of(person.sample), *(("holds", term.content) for term in person.holds))
 
 
 def _holds(content: Hashable) -> Weight:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from unmoor.engine.bulk.crowd import Ask, Person, fits_in
+from unmoor.engine.bulk.crowd import Ask, fits_in
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Types
 from unmoor.engine.bulk.tallies import Share
@@ -46,7 +46,6 @@ class Machine:
         self.asks: list[Ask] = []
         self.pods: list[Pod] = []
         self.ports: list[HostPort] = []
-        self.people: dict[int, tuple[Person, int]] = {}
         self.counted: dict[int, int] = {}
         self.shares: dict[int, Share] = {}
         self.where: dict[str, tuple[int, ...]] = {}

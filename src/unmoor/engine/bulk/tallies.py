@@ -8,7 +8,7 @@ Must not: decide anything from a count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,8 @@ class Tally:
         """Labels of a machine that decide whether and where it counts."""
         self.is_choosy = False
         """What else a machine may become decides, too."""
+        self.counts_sites = False
+        """Where nobody is matters as well: a domain without pods is one to be filled."""
 
     def weight(self, person: Person) -> int:
         """How often a person counts here."""
@@ -67,7 +69,7 @@ class Tally:
         return self.certain + self.possible
 
     def count_standing(
-        self, codes: Counts, counts: Flags, people: Sequence[tuple[Person, Counts, Counts]]
+        self, codes: Counts, counts: Flags, people: Iterable[tuple[Person, Counts, Counts]]
     ) -> None:
         """Begin with the standing nodes.
 
@@ -128,7 +130,3 @@ class Book:
         self._known[content] = found
         self.all.append(found)
         return found, True
-
-    def that_count(self, person: Person) -> Iterable[Tally]:
-        """Return the tallies in which a person counts."""
-        return [tally for tally in self.all if tally.weight(person)]

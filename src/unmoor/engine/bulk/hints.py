@@ -1,0 +1,57 @@
+"""Who can be meant at all? A selector that names a label is asked only about those who have it.
+
+With a thousand applications, each spread among its own pods, nearly nobody means anybody: to ask
+each selector about each pod would be a million questions with the answer no.
+
+Must not: decide who is meant. What has no hint is always asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+from unmoor.engine.selection import Selection
+from unmoor.model.pod import Pod
+
+T = TypeVar("T")
+Hint = Hashable
+ANYBODY: Hint = None
+
+
+def hint_of(selection: Selection) -> Hint:
+    """Return a mark that everybody whom ``selection`` means has; ANYBODY where none is sure."""
+    named, selector = selection.namespaces, selection.selector
+    if named is None or len(named) != 1 or selector is None or not selector.match_labels:
+        return ANYBODY
+    key = min(selector.match_labels)
+    return (*named, key, selector.match_labels[key])
+
+
+def marks_of(pod: Pod) -> tuple[Hint, ...]:
+    """Return every mark that a pod has."""
+    found = ((pod.namespace, key, value) for key, value in pod.metadata.labels.items())
+    return (ANYBODY, *found)
+
+
+class Index(Generic[T]):
+    """Things by hint."""
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+        self._by_hint: dict[Hint, list[tuple[int, T]]] = {}
+        self._count = 0
+
+    def add(self, hint: Hint, one: T) -> None:
+        """Take something in."""
+        self._by_hint.setdefault(hint, []).append((self._count, one))
+        self._count += 1
+
+    def __len__(self) -> int:
+        """How many things there are."""
+        return self._count
+
+    def near(self, hints: Iterable[Hint]) -> list[T]:
+        """Return all that have one of these hints, in the order in which they came."""
+        found = [entry for hint in dict.fromkeys(hints) for entry in self._by_hint.get(hint, ())]
+        return [one for _, one in sorted(found, key=lambda entry: entry[0])]
