@@ -83,6 +83,33 @@ def test_pods_of_different_sizes_change_places_until_their_machines_are_cheaper(
     assert found.price_usd_per_h < plain
 
 
+@pytest.mark.parametrize("priced", [(), (2, 8), (1, 2, 4), (16,)])
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_exchanged_for_a_price_that_nobody_knows(
+    seed: int, priced: tuple[int, ...]
+) -> None:
+    dice = Random(seed)
+    sizes = [(cpu, memory) for cpu in ("100m", "1", "2") for memory in ("256Mi", "2Gi", "4Gi")]
+    alone = {"podAntiAffinity": required(term())}
+    pods = [pod(f"plain-{at:02}", **_size(dice, sizes)) for at in range(20)]
+    pods += [
+        pod(f"alone-{at}", labels=WEB, affinity=alone, **_size(dice, sizes)) for at in range(10)
+    ]
+    types = [
+        instance_type(
+            f"t{cpu}", cpu=cpu, memory_gib=2 * cpu, pods=10, price=cpu if cpu in priced else None
+        )
+        for cpu in (1, 2, 4, 8, 16)
+    ]
+    on = scene(template(types=types))
+
+    found = greedy.solve(on, pods, is_improved=True)
+
+    assert problems(on, found, pods) == []
+    if not priced:
+        assert found.placements == oracle.solve(on, pods).placements
+
+
 def _size(dice: Random, sizes: list[tuple[str, str]]) -> dict[str, Any]:
     cpu, memory = dice.choice(sizes)
     return {"cpu": cpu, "memory": memory}

@@ -6,6 +6,7 @@ from unmoor.model.base import ObjectMeta
 from unmoor.model.node import Node, NodeSpec, NodeStatus
 from unmoor.model.node_selector import NodeSelector, NodeSelectorTerm
 from unmoor.model.pod import Pod, PodSpec, PodStatus
+from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import NodeSelectorRequirement
 from unmoor.model.scheduling import Affinity, Container, NodeAffinity, ResourceRequirements
 from unmoor.model.taint import Taint, Toleration
@@ -184,6 +185,20 @@ def test_a_refusal_says_by_how_much() -> None:
 )
 def test_requests(spec: PodSpec, cpu_milli: int) -> None:
     assert requests.requests_of(pod(spec)) == {"cpu": cpu_milli, "pods": 1}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        PodSpec(containers=(container("1"), container("-1m"))),
+        PodSpec(containers=(container("1", limit="2"),), init_containers=(container("-8"),)),
+        PodSpec(containers=(container("1"),), overhead={"cpu": "-1"}),
+        PodSpec(resources=ResourceRequirements(requests={"cpu": "-1"})),
+    ],
+)
+def test_nobody_makes_room_for_others_by_asking_for_less_than_nothing(spec: PodSpec) -> None:
+    with pytest.raises(QuantityError, match=r"'-\w+' .* resource cpu; ask for 0 or more"):
+        requests.requests_of(pod(spec))
 
 
 def test_finished_pods_hold_nothing() -> None:

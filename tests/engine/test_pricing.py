@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import msgspec
 import pytest
 
 from unmoor.cloud.catalogue import ec2_types
@@ -315,3 +316,11 @@ def test_a_request_for_devices_finds_what_has_them() -> None:
 
 def test_what_fits_nowhere_is_nothing() -> None:
     assert cheapest_first([CHEAP], wanted(), {"cpu": 5000}) == ()
+
+
+@pytest.mark.parametrize("price", [float("nan"), float("inf"), -float("inf"), -0.01])
+def test_what_is_no_amount_of_money_is_no_known_price(price: float) -> None:
+    offering = Offering(zone="a", capacity_type="spot", price_usd_per_h=price)
+
+    assert offering.price_usd_per_h is None
+    assert msgspec.structs.replace(offering, price_usd_per_h=0.0).price_usd_per_h == 0.0

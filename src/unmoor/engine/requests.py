@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from unmoor.model import resources
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
+from unmoor.model.quantity import QuantityError
+from unmoor.model.resources import Quantities
 from unmoor.model.scheduling import Container, ResourceRequirements
 
 _POD_LEVEL = (resources.CPU, resources.MEMORY)
@@ -33,7 +35,8 @@ def requests_of(pod: Pod) -> dict[str, int]:
 
     A sidecar (an init container that restarts always) runs beside everything that starts after it.
     What the pod asks as a whole (``spec.resources``: cpu, memory, huge pages) takes the place of
-    what its containers ask. Raises QuantityError naming resource and value.
+    what its containers ask. Raises QuantityError naming resource and value, also for less than
+    nothing: nobody makes room for others by asking.
     """
     beside: dict[str, int] = {}
     highest: dict[str, int] = {}
@@ -45,7 +48,7 @@ def requests_of(pod: Pod) -> dict[str, int]:
     running = resources.total((beside, *(_requests(one) for one in pod.spec.containers)))
     asked = {**resources.largest(highest, running)}
     asked |= _of_the_whole(pod.spec.resources, asked)
-    overhead = resources.parse_resources(pod.spec.overhead)
+    overhead = _amounts(pod.spec.overhead)
     return resources.add(asked, overhead, {resources.PODS: 1})
 
 
@@ -53,9 +56,9 @@ def _of_the_whole(given: ResourceRequirements | None, asked: resources.Resources
     """A limit of the whole counts only where neither the pod nor a container says more."""
     if given is None:
         return {}
-    limits = resources.parse_resources(given.limits)
+    limits = _amounts(given.limits)
     whole = {name: amount for name, amount in limits.items() if not asked.get(name)}
-    whole |= resources.parse_resources(given.requests)
+    whole |= _amounts(given.requests)
     return {name: amount for name, amount in whole.items() if _is_for_the_whole(name)}
 
 
@@ -66,4 +69,12 @@ def _is_for_the_whole(name: str) -> bool:
 def _requests(container: Container) -> dict[str, int]:
     """A limit without a request is a request (the API server's default)."""
     given = container.resources
-    return resources.parse_resources({**given.limits, **given.requests})
+    return _amounts({**given.limits, **given.requests})
+
+
+def _amounts(given: Quantities) -> dict[str, int]:
+    amounts = resources.parse_resources(given)
+    for name, amount in amounts.items():
+        if amount < 0:
+            raise QuantityError(given[name], f"resource {name}; ask for 0 or more")
+    return amounts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from math import inf
 
 import msgspec
 
@@ -59,12 +60,20 @@ class OfferingName(msgspec.Struct, frozen=True):
 
 
 class Offering(msgspec.Struct, frozen=True, kw_only=True):
-    """A type in one zone at one capacity type. ``price_usd_per_h`` None: unknown, never free."""
+    """A type in one zone at one capacity type. ``price_usd_per_h`` None: unknown, never free.
+
+    What is no amount of money (below zero, infinite, not a number) is not known either.
+    """
 
     zone: str
     capacity_type: str
     price_usd_per_h: float | None = None
     is_available: bool = True
+
+    def __post_init__(self) -> None:
+        """Whatever a cloud says, prices can be compared."""
+        if self.price_usd_per_h is not None and not 0 <= self.price_usd_per_h < inf:
+            msgspec.structs.force_setattr(self, "price_usd_per_h", None)
 
 
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ PAIRS_LEAST, PAIRS_MOST, PODS_PER_PAIR = 100, 2_500, 4
 of the planning itself. The kinds with the most pods come first."""
 GAIN_LEAST_USD_PER_H = 1e-9
 """Less than this is a matter of rounding."""
+_FINITE = np.finfo(np.float64).max
 
 
 class Slot:
@@ -157,7 +158,9 @@ class Improving:
         return is_better
 
     def _gains(self, machines: npt.NDArray[np.int64], change: Amounts) -> Costs:
-        return self.cost(machines, self.rows[machines] + change) - self._costs[machines]
+        """What each would cost more; infinite where that is not known, before or afterwards."""
+        before, after = self._costs[machines], self.cost(machines, self.rows[machines] + change)
+        return np.where(before < np.inf, after - np.minimum(before, _FINITE), np.inf)
 
     def _swap(self, here: Slot, there: Slot, change: Amounts) -> None:
         one, other = self.machines[here.machine], self.machines[there.machine]
