@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from hypothesis import strategies as st
+
 from tests.engine.scenes import (
     TYPES,
     ZONES,
@@ -30,6 +32,8 @@ from unmoor.model.storage import PersistentVolume, PersistentVolumeClaim, Storag
 from unmoor.model.taint import Taint
 
 T = TypeVar("T")
+BYTES = st.binary(min_size=400, max_size=400)
+"""What scenes are drawn with. Fewer bytes end in zeros, and make scenes that are nearly empty."""
 NAMESPACES = ("default", "other")
 APPS = ("web", "db")
 KEYS = (names.ZONE, names.HOSTNAME, names.CAPACITY_TYPE, "rack")

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
-from hypothesis import strategies as st
 
-from tests.engine.crowds import Dice, some_pods, some_scene
+from tests.engine.crowds import BYTES, Dice, some_pods, some_scene
 from tests.engine.judging import problems
 from tests.engine.scenes import WEB, instance_type, pod, required, scene, template, term
 from unmoor.engine import oracle
 from unmoor.engine.bulk import greedy
+from unmoor.engine.plan import Plan
+from unmoor.engine.scene import Scene
+from unmoor.model.pod import Pod
 
+EXAMPLES = 150
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 
 
-@settings(max_examples=150, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
-@given(st.binary(min_size=0, max_size=400))
+@settings(
+    max_examples=EXAMPLES, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+)
+@given(BYTES)
 @example(b"")
 def test_the_fast_engine_says_what_the_oracle_says(given_bytes: bytes) -> None:
+    hold_to_the_oracle(greedy.solve, given_bytes)
+
+
+def hold_to_the_oracle(solve: Callable[[Scene, list[Pod]], Plan], given_bytes: bytes) -> None:
     dice = Dice(given_bytes)
     on, pods = some_scene(dice), some_pods(dice)
     expected = oracle.solve(on, pods)
 
-    found = greedy.solve(on, pods)
+    found = solve(on, pods)
 
     assert list(found.placements.items()) == list(expected.placements.items())
     assert found.machines == expected.machines
@@ -35,7 +45,7 @@ def test_the_fast_engine_says_what_the_oracle_says(given_bytes: bytes) -> None:
 
 
 @settings(max_examples=100, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
-@given(st.binary(min_size=0, max_size=400))
+@given(BYTES)
 @example(b"")
 def test_what_is_improved_is_feasible_and_no_dearer(given_bytes: bytes) -> None:
     dice = Dice(given_bytes)
@@ -52,7 +62,7 @@ def test_what_is_improved_is_feasible_and_no_dearer(given_bytes: bytes) -> None:
 
 
 @settings(max_examples=50, deadline=None, phases=PHASES)
-@given(st.binary(min_size=0, max_size=400))
+@given(BYTES)
 def test_the_oracle_keeps_its_own_rules(given_bytes: bytes) -> None:
     dice = Dice(given_bytes)
     on, pods = some_scene(dice), some_pods(dice)

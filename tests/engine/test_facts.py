@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from tests.engine import planted
+from tests.engine.planted import Engine
 from tests.facts import reading
 from tests.facts.fact import Fact
 from tests.facts.stricter import DIFFERENCES
 from tests.facts.table import FACTS
-from unmoor.engine import company, judge, oracle
-from unmoor.engine.scenery import scene_of
-from unmoor.engine.sites import Standing
-from unmoor.engine.wish import levels_of, wish_of
 
 
-def fitting(fact: Fact) -> set[str]:
-    """Where the oracle would put the pod, preferences aside."""
+def fitting(fact: Fact, engine: Engine = planted.sound) -> set[str]:
+    """Where the oracle of ``engine`` would put the pod, preferences aside."""
+    wishes, judge, oracle = engine("wish"), engine("judge"), engine("oracle")
     view = reading.view_of([*fact.cluster, *reading.own_claims(fact.pod)])
     pod = reading.read_pod(fact.pod)
-    wish = wish_of(pod, view, levels_of(pod, has_soft_taints=True), has_soft_taints=True)
-    sites = [Standing(place, view) for place in scene_of(view, ()).places]
-    others = company.company_of(wish, view, sites, {})
+    level = wishes.levels_of(pod, has_soft_taints=True)
+    wish = wishes.wish_of(pod, view, level, has_soft_taints=True)
+    places = engine("scenery").scene_of(view, ()).places
+    sites = [engine("sites").Standing(place, view) for place in places]
+    others = engine("company").company_of(wish, view, sites, {})
     return {
         site.name
         for site in sites
