@@ -223,6 +223,70 @@ def read_scenery(raw: dict[str, Any]) -> Iterator[Figure]:
     yield Figure(after, raw["changed_s"] * 1e3, "ms")
 
 
+# ---------------------------------------------------------------------------------------- placing
+
+
+class Peer(NamedTuple):
+    """What the best known implementation did with the public mix on such a machine (in Go)."""
+
+    pods: int
+    per_s: float
+    nodes: int
+    usd_per_h: float | None
+
+
+PEER = (
+    Peer(50, 746, 10, 16.1),
+    Peer(100, 664, 20, 31.8),
+    Peer(500, 434, 100, 172),
+    Peer(1_000, 471, 200, 344),
+    Peer(2_000, 427, 400, 683),
+    Peer(5_000, 387, 1_000, 1_762),
+    Peer(10_000, 361, 2_000, 3_535),
+    Peer(20_000, 262, 4_000, None),
+)
+TIMES_FASTER, FASTER_FROM_PODS, DEAREST_SHARE = 20, 500, 0.95
+PREFERRING_PODS, PREFERRING_PER_S, PREFERRING_NODES = 4_000, 77, 4_000
+BACKLOG_PODS, BACKLOG_PEER_S, BACKLOG_GOAL_S = 11_000, 580, 2.0
+
+
+def placing(size: Size) -> dict[str, Any]:
+    """The public mix at each size, the crowd that prefers, and a backlog."""
+    del size
+    place = "tests.bench.placing"
+    found = {
+        str(one.pods): client(place, "--mix", "diverse", "--pods", str(one.pods)) for one in PEER
+    }
+    found["preferring"] = client(place, "--mix", "preferring", "--pods", str(PREFERRING_PODS))
+    found["backlog"] = client(place, "--mix", "backlog", "--pods", str(BACKLOG_PODS))
+    return found
+
+
+def read_placing(raw: dict[str, Any]) -> Iterator[Figure]:
+    """Beside what the peer did."""
+    for peer in PEER:
+        one = raw[str(peer.pods)]
+        name = f"{peer.pods:,} pods"
+        goal = TIMES_FASTER * peer.per_s if peer.pods >= FASTER_FROM_PODS else None
+        yield Figure(f"{name}: a second", one["pods"] / one["cpu_s"], "/s", goal, is_most=False)
+        yield Figure(f"{name}: times the peer's rate", one["pods"] / one["cpu_s"] / peer.per_s, "")
+        yield Figure(f"{name}: machines", one["machines"], "", goal=peer.nodes)
+        if peer.usd_per_h is not None:
+            goal = DEAREST_SHARE if peer.pods >= FASTER_FROM_PODS else None
+            share = one["usd_per_h"] / peer.usd_per_h
+            yield Figure(f"{name}: price, share of the peer's", share, "", goal)
+        yield Figure(f"{name}: without a place", one["refused"], "", goal=0.0)
+    one = raw["preferring"]
+    yield Figure("4,000 that prefer: a second", one["pods"] / one["cpu_s"], "/s")
+    times = one["pods"] / one["cpu_s"] / PREFERRING_PER_S
+    yield Figure("4,000 that prefer: times the peer's rate", times, "")
+    yield Figure("4,000 that prefer: machines (peer: 4,000)", one["machines"], "")
+    one = raw["backlog"]
+    yield Figure("a backlog of 11,000 (peer: 580 s)", one["cpu_s"], "s", goal=BACKLOG_GOAL_S)
+    yield Figure("a backlog of 11,000: without a place", one["refused"], "", goal=0.0)
+    yield Figure("peak memory at 20,000", raw["20000"]["peak_mb"] / GIB, "GiB")
+
+
 # ------------------------------------------------------------------------------------------ parts
 
 
@@ -296,6 +360,16 @@ BENCHMARKS = (
         "processor time of five looks.",
         scenery,
         read_scenery,
+    ),
+    Benchmark(
+        "placing",
+        "Machines for pods that wait",
+        "The public benchmark's mix on an empty cluster: 400 types, one Provisioner, pods in five "
+        "equal kinds (plain; spread over zones; spread over hosts; near their kind; alone on their "
+        "host). The peer is the best known implementation, in Go, as measured on such a machine. "
+        "Rates are by processor time. A backlog: whole deployments of 11,000 pods at once.",
+        placing,
+        read_placing,
     ),
     Benchmark(
         "parts",

@@ -55,12 +55,19 @@ class Crowd:
         self._classes: Numbering[Hashable] = Numbering()
         self._persons: dict[Hashable, Person] = {}
         self._seen: dict[Hashable, int] = {}
+        self._numbers: dict[int, int] = {}
         self._faces: dict[Hashable, Person] = {}
         self._asks: dict[tuple[int, int], Ask] = {}
         self._kinds: Numbering[Hashable] = Numbering()
 
     def number_of(self, pod: Pod) -> int:
         """Return the number of the pod's class."""
+        found = self._numbers.get(id(pod))
+        if found is None:
+            found = self._numbers[id(pod)] = self._number(pod)
+        return found
+
+    def _number(self, pod: Pod) -> int:
         spec = pod.spec
         parts = (
             pod.metadata.labels,

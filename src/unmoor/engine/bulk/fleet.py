@@ -8,6 +8,8 @@ Must not: judge; whoever picks a machine by its bound asks exactly before puttin
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,6 +26,15 @@ from unmoor.model.taint import Taint
 Counts = npt.NDArray[np.int64]
 _MANY = 2**32
 _NONE = 2**62
+
+
+BITS = 62
+"""So many domains fit into one integer, which is much faster to compare than a row of flags."""
+
+
+def bits_of(domains: Iterable[int]) -> int:
+    """Return the integer that stands for these domains; those from BITS on are left out."""
+    return sum(1 << one for one in domains if one < BITS)
 
 
 class Machine:
@@ -80,6 +91,7 @@ class Fleet:
         self.hosts: Counts = np.zeros(16, dtype=np.int64)
         self.taints: list[tuple[Taint, ...]] = []
         self._tables: dict[str, tuple[Domains, Flags]] = {}
+        self._bits: dict[str, Counts] = {}
 
     def __len__(self) -> int:
         """How many there are."""
@@ -114,6 +126,7 @@ class Fleet:
         self.hosts = np.pad(self.hosts, (0, more))
         for key, (domains, table) in self._tables.items():
             self._tables[key] = (domains, np.pad(table, ((0, more), (0, 0))))
+            self._bits[key] = np.pad(self._bits[key], (0, more))
 
     def refresh(self, at: int) -> list[str]:
         """Work out a row anew, after its machine has changed; return the labels that have."""
@@ -133,6 +146,7 @@ class Fleet:
                 self._tables[key] = (domains, table)
             table[at] = False
             table[at, list(found)] = True
+            self._bits[key][at] = bits_of(found)
         return changed
 
     def domains(self, key: str) -> Domains:
@@ -145,10 +159,22 @@ class Fleet:
         if found is None:
             table = np.zeros((len(self.pods), domains.room), dtype=bool)
             self._tables[domains.key] = (domains, table)
+            self._bits[domains.key] = np.zeros(len(self.pods), dtype=np.int64)
             for at in range(len(self.all)):
                 self.refresh(at)
             found = self._tables[domains.key]
         return found[1][: len(self.all)]
+
+    def may_lie(self, domains: Domains, allowed: Flags, *, or_nowhere: bool) -> Flags:
+        """Return which machines may lie in an allowed domain; or, if that will do, in none."""
+        where = self.where(domains)
+        if domains.room > BITS:
+            found: Flags = np.any(where & allowed[: where.shape[1]], axis=1)
+            return found | ~np.any(where, axis=1) if or_nowhere else found
+        bits = self._bits[domains.key][: len(self.all)]
+        wanted = bits_of(np.flatnonzero(allowed).tolist())
+        flags: Flags = (bits & wanted) != 0
+        return flags | (bits == 0) if or_nowhere else flags
 
     def has_room(self, ask: Ask) -> Flags:
         """Return which machines may have room; never false where one has."""

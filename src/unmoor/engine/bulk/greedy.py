@@ -236,11 +236,8 @@ class Greedy:
             if domains.key == names.HOSTNAME:
                 found &= allowed[self.fleet.hosts[:count]]
                 continue
-            where = self.fleet.where(domains)
-            may: Flags = np.any(where & allowed[: where.shape[1]], axis=1)
-            if not layout.needs_domain(domains.key):
-                may |= ~np.any(where, axis=1)
-            found &= may
+            or_nowhere = not layout.needs_domain(domains.key)
+            found &= self.fleet.may_lie(domains, allowed, or_nowhere=or_nowhere)
         while found.any():
             at = self.fleet.emptiest(found)
             machine = self.fleet.all[at]

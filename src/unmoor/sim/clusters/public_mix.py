@@ -174,7 +174,7 @@ def _preferring(dice: Random) -> tuple[dict[str, str], JSON]:
     zone = {"matchExpressions": [bodies.expression(names.ZONE, "In", "zone-1")]}
     alone = [
         {"weight": weight, "podAffinityTerm": _term(EQUAL, key)}
-        for weight, key in ((50, names.HOSTNAME), (10, names.ZONE))
+        for weight, key in ((10, names.HOSTNAME), (50, names.ZONE))
     ]
     preferred = "preferredDuringSchedulingIgnoredDuringExecution"
     return EQUAL, {
