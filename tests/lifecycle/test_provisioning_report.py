@@ -8,6 +8,12 @@ from tests.builders import machine, node
 from tests.lifecycle.driver import World
 from tests.lifecycle.pending import homeless, planned, provisioner, the_one, waiting, wanting
 from tests.lifecycle.rows import PROVISIONING
+from unmoor.engine.plan import Plan
+from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.scene import Scene
+from unmoor.lifecycle import provisioning_report as report
+from unmoor.lifecycle.provisioning_report import Result
+from unmoor.policy.provisionable import Wanting
 from unmoor.policy.verdict import Reason, Verdict
 
 
@@ -70,6 +76,24 @@ def test_a_hundred_are_told_in_one_look_the_others_in_the_next() -> None:
 
     assert len(homeless(world)) == 130
     assert len(set(homeless(world))) == 130
+
+
+def test_who_cannot_be_told_why_now_is_told_in_a_later_look() -> None:
+    one, other = waiting("one", cpu="100"), waiting("other", cpu="200")
+    world, wanted = wanting(one, other), Wanting(pending=(one, other))
+    known = Refusal(Constraint.RESOURCES, "cpu", "4 short")
+    scene, told = Scene(view=world.view), report.Told()
+    first = Result(scene=scene, plan=Plan(refused={one.key: (), other.key: (known,)}))
+    later = Result(scene=scene, plan=Plan(refused={one.key: (known,), other.key: ()}))
+
+    at_first, told = report.events(world.view, wanted, first, told, world.moment)
+    then, told = report.events(world.view, wanted, later, told, world.moment)
+
+    assert [event.regarding.name for event in (*at_first, *then)] == ["other", "one"]
+    assert {verdict.message for verdict in report.verdicts(wanted, first)} == {
+        "there is no place for pod shop/one, nor can one be made; a later look says why",
+        "there is no place for pod shop/other, nor can one be made: resources: cpu: 4 short",
+    }
 
 
 def test_a_pod_of_a_node_that_goes_is_told_nothing() -> None:

@@ -1,7 +1,8 @@
 """What is said of a plan: which pods go where, which find no place, and what each waits for.
 
 Eleven thousand pods are no storm: where a pod goes is an event at a limited rate (spec 10.2), and
-why it has no place is one every five minutes, of so many pods in one pass.
+why it has no place is one every five minutes, of so many pods in one pass. Events come before
+verdicts: who is to be told is told, also where not everybody's reason can be worked out.
 
 Must not: decide anything.
 """
@@ -94,9 +95,11 @@ def events(
             continue
         at = told.failed.get(pod.uid)
         if (at is None or moment.mono >= at + again_s) and told_now < FAILED_MAX:
-            said += [event for one in _refused(pod, result) for event in say(one)]
-            told_now += 1
-            at = moment.mono
+            failures = [event for one in _refused(pod, result) for event in say(one)]
+            if failures:
+                said += failures
+                told_now += 1
+                at = moment.mono
         if at is not None:
             failed[pod.uid] = at
     return tuple(said), Told(nominated, failed, allowed, moment.mono)
@@ -167,10 +170,12 @@ def _about_leaving(pod: Pod, result: Result) -> Iterator[Verdict]:
 
 
 def _refused(pod: Pod, result: Result) -> Iterator[Verdict]:
-    refusals = result.plan.refused.get(pod.key, ())
+    refusals = result.plan.refused.get(pod.key)
+    message = f"there is no place for pod {_name(pod)}, nor can one be made"
     if refusals:
-        message = f"there is no place for pod {_name(pod)}, nor can one be made: {_said(refusals)}"
-        yield _failed(pod, Reason.UNPLACEABLE, message)
+        yield _failed(pod, Reason.UNPLACEABLE, f"{message}: {_said(refusals)}")
+    elif refusals is not None:
+        yield _verdict(pod, Reason.UNPLACEABLE, f"{message}; a later look says why")
     if why := result.held.get(pod.key):
         message = f"no machine is made for pod {_name(pod)}: {why}"
         yield _failed(pod, Reason.LIMIT_REACHED, message)

@@ -1,7 +1,8 @@
 """What the fast engine found, in the words of the plan.
 
 Reasons are worked out when somebody reads them: the oracle is then put where the fast engine ended,
-and asked. Until then they cost nothing.
+and asked. Until then they cost nothing. Equal pods share one, and there is an end to it: the oracle
+looks at every pod there is for each of them.
 
 Must not: change what was found.
 """
@@ -22,29 +23,50 @@ from unmoor.model.base import Key
 from unmoor.model.pod import Pod
 
 if TYPE_CHECKING:
+    from unmoor.engine.bulk.crowd import Ask
     from unmoor.engine.bulk.greedy import Greedy
+
+LOOKS_MAX = 500_000
+"""So many looks at pods and places are spent on the reasons of one plan, 7 us each; the first is
+worked out whatever it takes."""
 
 
 class Reasons(Mapping[Key, tuple[Refusal, ...]]):
-    """Why each pod that is left has no place; asked for one by one."""
+    """Why each pod that is left has no place; asked for one by one.
+
+    () once ``looks_max`` is reached: a later plan says it, if that one is asked first.
+    """
 
     def __init__(
-        self, greedy: Greedy, known: dict[Key, tuple[Refusal, ...]], left: list[tuple[Pod, int]]
+        self,
+        greedy: Greedy,
+        known: dict[Key, tuple[Refusal, ...]],
+        left: list[tuple[Pod, int]],
+        looks_max: int = LOOKS_MAX,
     ) -> None:
         """``known``: what is wrong with the pod itself; ``left``: who found no place."""
         self._greedy = greedy
         self._known = known
         self._left = {pod.key: (pod, level) for pod, level in left}
         self._run: oracle.Run | None = None
+        self._of_class: dict[int, tuple[Refusal, ...]] = {}
+        self._looks, self._looks_max = 0, looks_max
 
     def __getitem__(self, key: Key) -> tuple[Refusal, ...]:
         """The reasons on the best destination."""
-        if key not in self._known:
-            pod, level = self._left[key]
+        if key in self._known:
+            return self._known[key]
+        pod, level = self._left[key]
+        ask = self._greedy.crowd.ask(pod, level)
+        if ask.number not in self._of_class:
             if self._run is None:
                 self._run = _replayed(self._greedy)
-            self._known[key] = self._run.explain(self._run.wish(pod, level))
-        return self._known[key]
+            looks = _looks(self._run, ask)
+            if self._looks and self._looks + looks > self._looks_max:
+                return ()
+            self._looks += looks
+            self._of_class[ask.number] = self._run.explain(ask.wish)
+        return self._of_class[ask.number]
 
     def __iter__(self) -> Iterator[Key]:
         """Pods that are refused themselves first, then those that found no place."""
@@ -60,6 +82,14 @@ class Reasons(Mapping[Key, tuple[Refusal, ...]]):
         return isinstance(other, Mapping) and dict(self) == dict(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _looks(run: oracle.Run, ask: Ask) -> int:
+    """How many looks the oracle takes: everybody is looked at once for each question."""
+    wish = ask.wish
+    questions = 1 + len(wish.spreads) + sum(map(len, wish.near)) + len(wish.apart)
+    questions += sum(term.selection.has(wish.pod) for term in run.watched)
+    return questions * sum(1 + len(site.pods) for site in run.sites)
 
 
 def _replayed(greedy: Greedy) -> oracle.Run:

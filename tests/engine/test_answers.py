@@ -1,0 +1,43 @@
+"""Reasons are worked out once for equal pods, and not without end."""
+
+from __future__ import annotations
+
+from tests.engine.scenes import place, pod, scene, some, template
+from unmoor.engine import oracle
+from unmoor.engine.bulk.answers import Reasons
+from unmoor.engine.bulk.greedy import Greedy
+from unmoor.model.pod import Pod
+
+
+def reasons(pods: list[Pod], looks_max: int) -> Reasons:
+    """Why these have no place on two nodes with a pod each: four looks for each reason."""
+    on = scene(place("a", "", pod("there-a")), place("b", "", pod("there-b")), template())
+    greedy = Greedy(on, pods)
+    greedy.run()
+    found = Reasons(greedy, greedy.refused, list(greedy.queue), looks_max)
+    plan = oracle.solve(on, pods)
+    assert [one for one in found if found[one] and found[one] != plan.refused[one]] == []
+    assert found.keys() == plan.refused.keys()
+    return found
+
+
+def test_equal_pods_share_a_reason() -> None:
+    found = reasons(some(50, cpu="1000"), 4)
+
+    assert len({id(found[key]) for key in found}) == 1
+    assert all(found.values())
+
+
+def test_when_too_many_were_asked_for_the_others_are_left_for_later() -> None:
+    different = [pod(f"p{number}", cpu=f"{1000 + number}") for number in range(5)]
+    broken = pod("broken", cpu="-1")
+    found = reasons([*different, broken], 8)
+
+    assert sum(not one for one in found.values()) == 3
+    assert found[broken.key]
+
+
+def test_the_first_is_worked_out_whatever_it_takes() -> None:
+    found = reasons([pod("one", cpu="1000"), pod("two", cpu="2000")], 1)
+
+    assert sorted(map(bool, found.values())) == [False, True]
