@@ -261,6 +261,25 @@ def test_a_plan_is_timed_and_a_look_that_plans_nothing_is_not(metrics: Metrics) 
     assert found["karpenter_provisioner_scheduling_duration_seconds_count"] == 1
 
 
+def test_t377_gauges_of_an_object_are_replaced_and_taken_away(metrics: Metrics) -> None:
+    def said(resource: str, value: float | None, provisioner: str = "red") -> dict[str, float]:
+        labels = {"provisioner": provisioner, "resource_type": resource}
+        metrics.fact(Fact("provisioner_usage", labels, value))
+        found = samples(metrics).items()
+        return {name.partition("{")[2]: v for name, v in found if "provisioner_usage{" in name}
+
+    red_cpu, red_memory = (
+        f'provisioner="red",resource_type="{resource}"}}' for resource in ("cpu", "memory")
+    )
+    assert said("cpu", 1) == {red_cpu: 1}
+    assert said("cpu", 2) == {red_cpu: 2}
+    assert said("memory", 3) == {red_cpu: 2, red_memory: 3}
+    assert said("pods", None) == {red_cpu: 2, red_memory: 3}
+    assert said("cpu", None) == {red_memory: 3}
+    assert said("memory", None) == {}
+    assert said("cpu", 4) == {red_cpu: 4}
+
+
 def test_t378_the_figures_of_a_provisioner_go_with_it(metrics: Metrics) -> None:
     def figures() -> dict[str, float]:
         return {name: v for name, v in samples(metrics).items() if '{provisioner="' in name}
