@@ -1,6 +1,6 @@
 """Why a pod may not run somewhere: which constraint refuses, what about it, and by how much.
 
-A refusal is a value. ``explain``, events and log lines render it; nothing else is said about why.
+A refusal is a value. Events, verdicts and log lines render it; nothing else is said about why.
 
 Must not: judge.
 """
@@ -13,7 +13,7 @@ import msgspec
 
 
 class Constraint(StrEnum):
-    """What can refuse a pod. Closed: ``explain`` has a sentence for each."""
+    """What can refuse a pod. Closed; the values are the words that people read."""
 
     UNSCHEDULABLE = "unschedulable"
     TAINT = "taint"

@@ -8,7 +8,7 @@ spreading in the order written; last, it puts up with taints that say "rather no
 Whatever means nothing (a selector that cannot be read, an absurd number of terms) becomes a problem
 that names it; nothing here raises.
 
-Must not: know places. What others it meets is the census's to say.
+Must not: know places. Whom it would meet there is for ``company`` to say.
 """
 
 from __future__ import annotations
