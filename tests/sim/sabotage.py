@@ -337,6 +337,18 @@ class BoughtForgotten(RowBug):
         return step(blind, key, memory, moment)
 
 
+class BatchNeverEnds(RowBug):
+    """Pods are waited for as long as there are any."""
+
+    rows_concerned: tuple[str, ...] = ("provisioning",)
+
+    def step(
+        self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
+    ) -> Step[Any]:
+        del memory
+        return step(view, key, None, moment)
+
+
 class LimitIgnored(RowBug):
     """A Provisioner has as many machines as pods want."""
 

@@ -31,6 +31,7 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"),
     (sabotage.NotReallyEmpty, "a-node-goes-for-a-reason"),
     (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"),
+    (sabotage.BatchNeverEnds, "pods-find-a-place"),
     (sabotage.LimitIgnored, "limits-hold"),
     (sabotage.RunningCommandForgotten, "one-command-at-a-time"),
 ]

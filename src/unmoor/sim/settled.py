@@ -160,6 +160,18 @@ def _provisioners_say_what_they_have(truth: Truth) -> Iterator[Unsettled]:
             )
 
 
+def _pods_have_places(truth: Truth) -> Iterator[Unsettled]:
+    """As long as some Provisioner may have as many machines as it takes."""
+    is_open = any(
+        not true.is_deleting(one) and not one["spec"].get("limits")
+        for one in truth.all("Provisioner")
+    )
+    for pod in truth.all("Pod") if is_open else ():
+        is_waiting = not pod["spec"].get("nodeName") and not true.is_deleting(pod)
+        if is_waiting and true.is_workload(pod) and true.has_found_no_place(pod):
+            yield f"pod {true.name(pod)} still waits for a node", _ref(pod)
+
+
 RULES: dict[str, Rule] = {
     "deleted-nodes-go": _deleted_nodes_are_gone,
     "deleted-machines-go": _deleted_machines_are_gone,
@@ -170,5 +182,6 @@ RULES: dict[str, Rule] = {
     "commands-end": _commands_are_over,
     "nodes-go-in-time": _nodes_have_gone_in_time,
     "no-pod-is-forgotten": _pods_that_left_are_evicted,
+    "pods-find-a-place": _pods_have_places,
     "provisioners-say-what-they-have": _provisioners_say_what_they_have,
 }
