@@ -1,4 +1,4 @@
-"""What the oracle promises when nodes go and machines come, as a trial.
+"""What the engine promises when nodes go and machines come, as a trial.
 
 Some nodes are taken away. Their pods, and those that wait, go to nodes that stay, to machines that
 are on their way, and to new ones. Then every machine is there as a node: of one of the types, and
@@ -20,7 +20,7 @@ from tests.e2e.engine_promises import Objects
 from tests.e2e.vouching import Promise, Trial
 from tests.facts import reading
 from unmoor.cloud import choice
-from unmoor.engine import oracle
+from unmoor.engine import solving
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.scene import Place
 from unmoor.engine.scenery import scene_of
@@ -38,13 +38,13 @@ GOING = 3
 
 
 def asked(objects: Objects, types: Sequence[InstanceType], dice: Random) -> tuple[Trial, Plan]:
-    """Take nodes away and ask the oracle where everybody goes; answer as a trial."""
+    """Take nodes away and ask the engine where everybody goes; answer as a trial."""
     view = reading.view_of(objects)
     nodes = [node.name for node in view.sorted(NODES)]
     gone = frozenset(dice.sample(nodes, max(len(nodes) // GOING, 1)))
     scene = msgspec.structs.replace(scene_of(view, types, without=gone), started=())
     moving = {pod.key: pod for pod in view.sorted(PODS) if _is_moving(pod, gone)}
-    plan = oracle.solve(scene, moving.values())
+    plan = solving.solve(scene, moving.values())
     by_name = {one.name: one for one in types}
     made = [_place_of(one, by_name, view, dice) for one in plan.machines]
     made += [place for place in scene.places if not place.is_node]

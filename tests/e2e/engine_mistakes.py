@@ -1,4 +1,4 @@
-"""Mistakes that the oracle could make, each as a cluster in which it is right to say what it says.
+"""Mistakes that the engine could make, each as a cluster in which it is right to say what it says.
 
 Who forgets a constraint says what would be right if nobody had it.
 """

@@ -1,8 +1,8 @@
-"""What the oracle promises on the nodes of a cluster, as a trial; where kube-scheduler differs.
+"""What the engine promises on the nodes of a cluster, as a trial; where kube-scheduler differs.
 
 More is compared than where pods end: of each pod, when its turn comes, which nodes would take it.
-kube-scheduler must take it wherever the oracle would, and nowhere else but where a rule of ours is
-stricter (tests/facts/stricter.py).
+kube-scheduler must take it wherever the oracle, who judges the engine, would, and nowhere else but
+where a rule of ours is stricter (tests/facts/exceptions.py).
 
 Nodes that are there are promised; machines to come are in ``engine_machines``. A node on its way up
 is shown to kube-scheduler as it will be, for that is what was promised. Pods of DaemonSets that are
@@ -20,8 +20,8 @@ import msgspec
 from tests.e2e import hollow
 from tests.e2e.vouching import Outcome, Promise, Trial
 from tests.facts import reading
-from tests.facts.stricter import Rule
-from unmoor.engine import company, judge, oracle
+from tests.facts.exceptions import Rule
+from unmoor.engine import company, judge, oracle, solving
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Place, Scene
@@ -39,7 +39,7 @@ Objects: TypeAlias = Sequence[JSON]
 
 
 def as_it_is(objects: Objects) -> Objects:
-    """The oracle overlooks nothing."""
+    """The engine overlooks nothing."""
     return objects
 
 
@@ -58,15 +58,15 @@ class Turn:
 def asked(
     objects: Objects, overlooking: Callable[[Objects], Objects] = as_it_is
 ) -> tuple[Trial, list[Turn]]:
-    """Ask the oracle where the waiting pods go; answer as a trial, and pod by pod.
+    """Ask the engine where the waiting pods go; answer as a trial, and pod by pod.
 
-    ``overlooking``: what the oracle is shown in place of the cluster, to see whether a mistake of
+    ``overlooking``: what the engine is shown in place of the cluster, to see whether a mistake of
     its own would be found. kube-scheduler always gets the cluster.
     """
     view = reading.view_of(overlooking(objects))
     scene = _standing_only(scene_of(view, ()))
     waiting = {pod.key: pod for pod in view.sorted(PODS) if _is_waiting(pod)}
-    plan = oracle.solve(scene, waiting.values())
+    plan = solving.solve(scene, waiting.values())
     bodies = {
         (one["metadata"]["namespace"], one["metadata"]["name"]): one
         for one in objects

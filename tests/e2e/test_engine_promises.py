@@ -1,4 +1,4 @@
-"""Whatever the oracle promises, the real kube-scheduler does."""
+"""Whatever the engine promises, the real kube-scheduler does."""
 
 from __future__ import annotations
 

@@ -277,10 +277,11 @@ def test_a_requirement_with_one_value_is_a_label_to_come() -> None:
     assert {"tier", "odd"}.isdisjoint(place.labels)
 
 
-def test_a_node_without_a_hostname_label_has_its_name_for_one() -> None:
+def test_a_node_without_a_hostname_label_gets_none_from_us() -> None:
+    """For kube-scheduler it lies in no domain of hosts; kubelets set the label."""
     bare = changed(node("a"), metadata__labels={})
 
-    assert the_place(bare).labels == {names.HOSTNAME: "a"}
+    assert the_place(bare).labels == {}
 
 
 def test_t169_a_startup_taint_is_overlooked_until_the_node_is_initialized() -> None:

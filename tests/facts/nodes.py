@@ -171,6 +171,30 @@ def a_field_names_the_node() -> Fact:
     return Fact([node("a"), node("b")], pod(affinity=asks), "b", "didn't satisfy plugin(s)")
 
 
+def a_field_may_also_name_the_node_to_keep_away_from() -> Fact:
+    field = {"matchFields": [expression("metadata.name", "NotIn", "b")]}
+    asks = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [field]}}}
+    return Fact([node("a"), node("b")], pod(affinity=asks), "a", AFFINITY)
+
+
+def fields_and_labels_of_a_term_must_both_hold() -> Fact:
+    term = {
+        "matchFields": [expression("metadata.name", "In", "a")],
+        "matchExpressions": [expression("disk", "Exists")],
+    }
+    asks = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
+    cluster = [node("a"), node("b", labels={"disk": "x"})]
+    return Fact(cluster, pod(affinity=asks), "", AFFINITY)
+
+
+def a_term_that_names_a_node_is_one_of_several() -> Fact:
+    field = {"matchFields": [expression("metadata.name", "In", "a")]}
+    label = {"matchExpressions": [expression("disk", "Exists")]}
+    asks = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [field, label]}}}
+    cluster = [node("a"), node("b", labels={"disk": "x"}), node("c")]
+    return Fact(cluster, pod(affinity=asks), "a b", AFFINITY)
+
+
 def a_wish_for_a_node_refuses_none() -> Fact:
     term = {"weight": 100, "preference": {"matchExpressions": [expression("disk", "Exists")]}}
     return Fact([node("a")], pod(affinity={"nodeAffinity": {PREFERRED: [term]}}), "a")

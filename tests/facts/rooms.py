@@ -94,6 +94,29 @@ def a_limit_of_the_pod_without_a_request_is_a_request() -> Fact:
     return Fact([_node("a", "1900m"), _node("b", "2")], asks, "b", CPU)
 
 
+def a_limit_of_the_pod_is_no_request_where_containers_have_some() -> Fact:
+    """The API server takes their sum for the request of the pod."""
+    asks = pod(resources={"limits": {"cpu": "3"}})
+    asks["spec"]["containers"] = [container(cpu="1"), container(cpu="500m")]
+    return Fact([_node("a", "1400m"), _node("b", "1500m")], asks, "b", CPU)
+
+
+def a_limit_of_the_pod_is_no_request_where_one_container_has_some() -> Fact:
+    asks = pod(resources={"limits": {"cpu": "3"}})
+    asks["spec"]["containers"] = [container(cpu="1"), container()]
+    return Fact([_node("a", "900m"), _node("b", "1")], asks, "b", CPU)
+
+
+def a_pod_that_is_being_made_smaller_holds_what_it_has_until_then() -> Fact:
+    """In place: the kubelet has not got to it yet, and says so in the status of the container."""
+    old = pod("old", on="a", cpu="500m")
+    old["spec"]["containers"][0]["name"] = "main"
+    has = {"requests": {"cpu": "3"}}
+    state = {"name": "main", "ready": True, "restartCount": 0, "image": "none", "imageID": ""}
+    old["status"] = {"phase": "Running", "containerStatuses": [{**state, "resources": has}]}
+    return Fact([node("a"), node("b"), old], pod(cpu="2"), "b", CPU)
+
+
 def every_pod_takes_one_place() -> Fact:
     cluster = [_node("a", "4", pods="1"), _node("b", "4", pods="2"), pod("x", on="a")]
     return Fact([*cluster, pod("y", on="b")], pod(), "b", "Too many pods")

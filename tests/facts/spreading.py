@@ -72,6 +72,18 @@ def over_hosts_the_emptiest_host_counts() -> Fact:
     return Fact(cluster, _new(spread(HOSTNAME)), "a b")
 
 
+def over_hosts_a_node_without_that_label_takes_none() -> Fact:
+    """Kubelets set it; a node that somebody has made by hand may lack it."""
+    bare = node("b")
+    del bare["metadata"]["labels"][HOSTNAME]
+    return Fact([node("a"), bare], _new(spread(HOSTNAME)), "a", NO_LABEL)
+
+
+def a_label_of_the_host_may_differ_from_the_name_of_the_node() -> Fact:
+    cluster = [node("a", labels={HOSTNAME: "x"}), node("b", labels={HOSTNAME: "x"}), node("c")]
+    return Fact([*cluster, _web("w", "a")], _new(spread(HOSTNAME)), "c", SKEW)
+
+
 def pods_of_other_namespaces_do_not_count() -> Fact:
     other = [namespace("other"), _web("x", "a", namespace="other")]
     return Fact([*_zones(), *other], _new(spread()), "a b c")
@@ -157,6 +169,12 @@ def a_key_that_the_pod_does_not_have_says_nothing() -> Fact:
 
 
 # -------------------------------------------------------------------------------- which nodes count
+
+
+def zones_that_the_pod_may_not_go_to_are_none_of_the_least_number() -> Fact:
+    cluster = [*_zones(), _web("x", "a"), _web("y", "b")]
+    asks = _new(spread(minDomains=3), **wants([expression(ZONE, "In", "1", "2")]))
+    return Fact(cluster, asks, "", SKEW)
 
 
 def zones_that_the_pod_may_not_go_to_do_not_count() -> Fact:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tests.facts.fact import Fact
 from tests.facts.raw import (
+    HOSTNAME,
     ZONE,
     claim,
     csi_node,
     ended,
+    expression,
     leaving,
     mounts,
     node,
@@ -56,6 +58,29 @@ def such_a_label_may_name_several_zones() -> Fact:
     return Fact(cluster, pod(**mounts("data")), "a b c", NO_ZONE)
 
 
+def a_volume_on_the_disk_of_a_node_ties_to_that_node() -> Fact:
+    held = volume("v", claimed="data")
+    terms = [{"matchExpressions": [expression(HOSTNAME, "In", "b")]}]
+    held["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    return Fact([*_zones(), claim("data", volume="v"), held], pod(**mounts("data")), "b", REACH)
+
+
+def a_volume_may_be_reached_by_several_ways() -> Fact:
+    held = volume("v", claimed="data")
+    ways = [expression(HOSTNAME, "In", "c"), expression(ZONE, "In", "1")]
+    terms = [{"matchExpressions": [one]} for one in ways]
+    held["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    return Fact([*_zones(), claim("data", volume="v"), held], pod(**mounts("data")), "a c", REACH)
+
+
+def a_claim_that_only_names_its_volume_is_not_bound() -> Fact:
+    """Its controller has to agree, and marks it then."""
+    cluster = [*_zones(), claim("data", volume="v"), volume("v", claimed="data")]
+    del cluster[3]["metadata"]["annotations"]["pv.kubernetes.io/bind-completed"]
+    message = "pod has unbound immediate PersistentVolumeClaims"
+    return Fact(cluster, pod(**mounts("data")), "", message)
+
+
 def a_claim_that_is_not_there_refuses_every_node() -> Fact:
     return Fact(_zones(), pod(**mounts("data")), "", 'persistentvolumeclaim "data" not found')
 
@@ -90,6 +115,16 @@ def a_claim_that_waits_gets_its_volume_anywhere() -> Fact:
 def a_class_may_say_where_its_volumes_are_made() -> Fact:
     cluster = [*_zones(), storage_class("later", zones="1 3"), claim("data", storage_class="later")]
     return Fact(cluster, pod(**mounts("data")), "a", NONE_FREE)
+
+
+def it_may_say_so_in_several_ways() -> Fact:
+    held = storage_class("later")
+    held["allowedTopologies"] = [
+        {"matchLabelExpressions": [{"key": ZONE, "values": ["1"]}]},
+        {"matchLabelExpressions": [{"key": HOSTNAME, "values": ["c"]}]},
+    ]
+    cluster = [*_zones(), held, claim("data", storage_class="later")]
+    return Fact(cluster, pod(**mounts("data")), "a c", NONE_FREE)
 
 
 def a_claim_that_waits_on_a_chosen_node_is_tied_to_it() -> Fact:
@@ -171,6 +206,18 @@ def a_volume_that_is_still_to_be_made_counts() -> Fact:
     cluster = [node("a"), node("b"), csi_node("a", count=1), *_bound("x")]
     cluster += [storage_class("later"), claim("y", storage_class="later")]
     return Fact([*cluster, pod("old", on="a", **mounts("x"))], pod(**mounts("y")), "b", COUNT)
+
+
+def a_driver_that_names_no_number_takes_any() -> Fact:
+    silent = csi_node("a", count=1)
+    del silent["spec"]["drivers"][0]["allocatable"]
+    cluster = [node("a"), silent, *_bound("x", "y"), pod("old", on="a", **mounts("x"))]
+    return Fact(cluster, pod(**mounts("y")), "a")
+
+
+def several_volumes_of_one_pod_count_together() -> Fact:
+    cluster = [node("a"), node("b"), csi_node("a", count=1), csi_node("b", count=2)]
+    return Fact([*cluster, *_bound("x", "y")], pod(**mounts("x", "y")), "b", COUNT)
 
 
 def no_volumes_at_all_is_a_limit() -> Fact:

@@ -83,7 +83,7 @@ def _standing(node: Node, machine: Machine | None) -> Place:
         allocatable = _filled(allocatable, _amounts(machine.status.allocatable))
     return Place(
         name=node.name,
-        labels=labels if names.HOSTNAME in labels else {**labels, names.HOSTNAME: node.name},
+        labels=labels,
         taints=taint.without(taints, starting),
         is_cordoned=node.is_cordoned,
         allocatable=allocatable or {},

@@ -22,7 +22,7 @@ from unmoor.model.taint import Taint
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """A node as far as pods are concerned.
 
-    ``name``: of the node, or of the machine while there is no node. ``labels`` have the hostname.
+    ``name``: of the node, or of the machine while there is no node. ``labels``: those of the node.
     ``allocatable`` in the units of ``model.resources``. ``pods``: bound to it, finished ones aside,
     without those that are to be placed anew. ``reserved``: for DaemonSet pods that are still to
     come. ``volume_room``: driver to the number of volumes it takes in all.
