@@ -38,7 +38,9 @@ def required(*terms: tuple[dict[str, Any], ...]) -> dict[str, Any]:
     [
         ({}, ""),
         ({"status": {"conditions": []}}, "has not said"),
-        ({"status": {"nominatedNodeName": "b"}}, "makes room for it on node b"),
+        ({"status": {"nominatedNodeName": "stays"}}, "makes room for it on node stays"),
+        ({"status": {"nominatedNodeName": "goes"}}, ""),
+        ({"status": {"nominatedNodeName": "gone"}}, ""),
         ({"spec": {"schedulingGates": [{"name": "example.org/wait"}]}}, "gate example.org/wait"),
         ({"status": {"phase": "Failed"}}, "not to run any more"),
         (owned_by("DaemonSet"), "a node of its own"),
@@ -50,11 +52,12 @@ def required(*terms: tuple[dict[str, Any], ...]) -> dict[str, Any]:
 )
 def test_who_counts_without_a_node(given: dict[str, Any], why: str) -> None:
     pod = waiting(**given)
-    found = provisionable.why_not(pod)
+    view = View.of(pod, node("stays"), node("goes", deleted_at=builders.NOW))
+    found = provisionable.why_not(view, pod)
 
     assert why in found
     assert bool(why) == bool(found)
-    pending = provisionable.find(View.of(pod), moment()).pending
+    pending = provisionable.find(view, moment()).pending
     assert pending == (() if why else (pod,))
 
 

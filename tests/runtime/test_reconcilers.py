@@ -20,6 +20,7 @@ from unmoor.runtime.reconcilers import RECONCILERS
 DELETED = node(deleted_at=builders.NOW)
 CONFIG = ConfigMap(metadata=ObjectMeta(name="ours", namespace="harbour"))
 WAITING = waiting()
+PROMISED = waiting(status={"nominatedNodeName": "a"})
 TOLD = builders.changed(provisioner(), status__resources={"cpu": "4"})
 BY_PROVISIONER = {"disruption-conditions": ["m-a"], "provisioner": ["default"]}
 LARGER = builders.changed(node(), status__capacity={"cpu": "8"})
@@ -62,6 +63,9 @@ def woken(view: View, old: Object | None, new: Object | None) -> dict[str, list[
         ([], pod(on=""), WAITING, {"provisioning": [ONE]}),
         ([], WAITING, WAITING, {}),
         ([], WAITING, pod(on="b"), {}),
+        ([], PROMISED, WAITING, {"provisioning": [ONE]}),
+        ([], WAITING, PROMISED, {}),
+        ([PROMISED], node(), None, {"leases": ["a"], "provisioning": [ONE]}),
         ([], None, pod(on=""), {}),
         ([DELETED], pod(), None, {"termination": ["a"]}),
         ([], None, pod(on="b"), {}),

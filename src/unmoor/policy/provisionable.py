@@ -4,7 +4,7 @@
 |---|---|---|
 | the scheduler has found no place for it, and says so | yes | nobody else will make one |
 | the scheduler has not looked at it yet, or not in vain | no | there may be a place |
-| the scheduler makes room for it on a node | no | there is a place |
+| the scheduler makes room for it on a node that stays | no | there is a place |
 | gated, deleted, finished | no | it is not to run now |
 | of a DaemonSet, or static | no | it belongs to the node that it is on, or to none |
 | asks for a node of no provisioner | no | its owner does not want one of ours |
@@ -50,7 +50,7 @@ def find(view: View, moment: Moment) -> Wanting:
     """Look at every pod that could need a place."""
     pending, verdicts = [], []
     for pod in view.pods_without_node():
-        why = why_not(pod)
+        why = why_not(view, pod)
         if not why:
             pending.append(pod)
         elif pod.is_unschedulable:
@@ -58,7 +58,7 @@ def find(view: View, moment: Moment) -> Wanting:
     return Wanting(tuple(pending), leaving(view, moment), tuple(verdicts))
 
 
-def why_not(pod: Pod) -> str:
+def why_not(view: View, pod: Pod) -> str:
     """Say why no place is made for a pod without a node, "" when it counts."""
     if pod.is_gated:
         gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
@@ -67,13 +67,19 @@ def why_not(pod: Pod) -> str:
         return "it is not to run any more"
     if pod.is_daemon or pod.is_static:
         return "it belongs to a node of its own"
-    if pod.nominated_to:
+    if _has_room_made(view, pod):
         return f"the scheduler makes room for it on node {pod.nominated_to}"
     if not pod.is_unschedulable:
         return "the scheduler has not said that there is no place for it"
     if _opts_out(pod):
         return f'it asks for a node without the label "{names.PROVISIONER_NAME}"'
     return ""
+
+
+def _has_room_made(view: View, pod: Pod) -> bool:
+    """The scheduler does not take back its word when the node goes."""
+    node = view.node(pod.nominated_to) if pod.nominated_to else None
+    return node is not None and not node.is_deleting
 
 
 def leaving(view: View, moment: Moment) -> tuple[Pod, ...]:

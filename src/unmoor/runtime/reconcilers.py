@@ -116,19 +116,22 @@ def _machines(view: View, provider_ids: set[str]) -> Iterable[str]:
 
 
 def waiting_pod(view: View, old: Pod | None, new: Pod | None) -> Iterable[str]:
-    """A pod of which the scheduler begins to say that it has no place for it."""
+    """A pod of which the scheduler begins to say that it has no place for it, nor makes one."""
     del view
     return (ONE,) if _waits(new) and not _waits(old) else ()
 
 
 def _waits(pod: Pod | None) -> bool:
-    return pod is not None and not pod.node_name and pod.is_unschedulable
+    if pod is None or pod.node_name or pod.nominated_to:
+        return False
+    return pod.is_unschedulable
 
 
 def going_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
-    """A node that begins to go: its pods will need a place."""
-    del view
-    is_going = new is not None and new.is_deleting
+    """A node that begins to go, or is gone: its pods, or who was to be one, need a place."""
+    if new is None:
+        return (ONE,) if old is not None and view.pods_nominated_to(old.name) else ()
+    is_going = new.is_deleting
     return (ONE,) if is_going and (old is None or not old.is_deleting) else ()
 
 
