@@ -15,15 +15,13 @@ from math import inf
 import msgspec
 
 from unmoor.engine.pricing import is_special
+from unmoor.engine.sites import OF_OFFERINGS
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType, LaunchRequest, Offering, OfferingName
 from unmoor.model.requirement import Requirement, Requirements
 
 STOCK_OUT_WORDS = 3
 """A stock-out is written ``type zone capacity-type``."""
-
-OF_THE_OFFERING = (names.ZONE, names.CAPACITY_TYPE)
-"""Labels of a machine that its type leaves open."""
 
 
 class StockOut(msgspec.Struct, frozen=True):
@@ -129,8 +127,8 @@ def labels_of(
 def _suitable(types: Iterable[InstanceType], request: LaunchRequest) -> Iterator[Choice]:
     """What the offering decides is asked of each offering, all else once of each type."""
     wanted = _requirements(request)
-    of_the_type = Requirements.all_of(one for one in wanted if one.key not in OF_THE_OFFERING)
-    zone, capacity_type = (wanted.get(key) for key in OF_THE_OFFERING)
+    of_the_type = Requirements.all_of(one for one in wanted if one.key not in OF_OFFERINGS)
+    zone, capacity_type = (wanted.get(key) for key in OF_OFFERINGS)
     for one in types:
         if not resources.fits(request.requests, one.allocatable):
             continue

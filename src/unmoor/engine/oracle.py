@@ -31,7 +31,7 @@ from unmoor.engine.scene import Scene, Template
 from unmoor.engine.selection import Term
 from unmoor.engine.sites import Opened, Standing, types_left, values_of
 from unmoor.engine.wish import Wish, levels_of, wish_of
-from unmoor.model import names, resources, taint
+from unmoor.model import names, resources
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
 from unmoor.model.pod import Pod
@@ -158,12 +158,7 @@ class Run:
         self.standing = [Standing(place, scene.view) for place in scene.places]
         self.opened = [Opened(one.name, one, one.types) for one in scene.started]
         self.remaining = {one.provisioner: one.remaining for one in scene.templates}
-        self.has_soft_taints = any(
-            one.effect == taint.PREFER_NO_SCHEDULE
-            for grounds in (scene.places, scene.started, scene.templates)
-            for ground in grounds
-            for one in ground.taints
-        )
+        self.has_soft_taints = scene.has_soft_taints
         self.watched: tuple[Term, ...] = ()
         self.placements: dict[Key, str] = {}
         self.given_up: dict[Key, tuple[str, ...]] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
+from unmoor.model import taint
 from unmoor.model.instance import InstanceType
 from unmoor.model.pod import Pod
 from unmoor.model.requirement import Requirements
@@ -95,3 +96,13 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[Place, ...] = ()
     started: tuple[Started, ...] = ()
     templates: tuple[Template, ...] = ()
+
+    @property
+    def has_soft_taints(self) -> bool:
+        """Some taint is PreferNoSchedule, so that pods have one more thing to give up."""
+        return any(
+            one.effect == taint.PREFER_NO_SCHEDULE
+            for grounds in (self.places, self.started, self.templates)
+            for ground in grounds
+            for one in ground.taints
+        )

@@ -24,7 +24,10 @@ from unmoor.model.requirement import Requirement, Requirements
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 
-_OF_OFFERINGS = (names.ZONE, names.CAPACITY_TYPE)
+OF_OFFERINGS = (names.ZONE, names.CAPACITY_TYPE)
+"""Labels of a machine that its type leaves open."""
+OF_NO_TYPE = frozenset((names.PROVISIONER_NAME, names.HOSTNAME))
+"""Labels that no type has and every type may get."""
 
 
 class Standing:
@@ -95,7 +98,7 @@ def values_of(
     A label that the types do not have gets what the requirements list; open ends have no values.
     """
     wanted = requirements.get(key)
-    if key in _OF_OFFERINGS:
+    if key in OF_OFFERINGS:
         sold = (offering for one in types for offering in offerings_of(one, requirements))
         found = {one.zone if key == names.ZONE else one.capacity_type for one in sold}
         return frozenset(found)
@@ -114,7 +117,7 @@ def type_label(one: InstanceType, key: str) -> str | None:
 
 def offerings_of(one: InstanceType, requirements: Requirements) -> tuple[Offering, ...]:
     """Return the offerings of a type that the requirements allow and that are to be had."""
-    zone, capacity_type = (requirements.get(key) for key in _OF_OFFERINGS)
+    zone, capacity_type = (requirements.get(key) for key in OF_OFFERINGS)
     return tuple(
         offering
         for offering in one.offerings
@@ -134,7 +137,7 @@ def suits(one: InstanceType, requirements: Requirements) -> bool:
 
 def _agrees(one: InstanceType, wanted: Requirement) -> bool:
     key = wanted.key
-    if key in _OF_OFFERINGS or key in {names.PROVISIONER_NAME, names.HOSTNAME}:
+    if key in OF_OFFERINGS or key in OF_NO_TYPE:
         return True
     label = type_label(one, key)
     if label is None and key not in names.WELL_KNOWN_LABELS:

@@ -77,7 +77,7 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine shape. ``capacity``: cpu in milli-cores, all else in whole units."""
+    """A machine that is on sale. ``capacity``: cpu in milli-cores, all else in whole units."""
 
     name: str
     arch: str

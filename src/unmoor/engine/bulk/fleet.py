@@ -11,19 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from unmoor.engine.bulk.crowd import Ask, fits_in
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Types
-from unmoor.engine.bulk.tallies import Share
+from unmoor.engine.bulk.tallies import Counts, Share
 from unmoor.engine.ports import HostPort
 from unmoor.engine.scene import Started, Template
 from unmoor.engine.sites import Opened
 from unmoor.model.pod import Pod
-from unmoor.model.taint import Taint
 
-Counts = npt.NDArray[np.int64]
 _MANY = 2**32
 _NONE = 2**62
 
@@ -87,9 +84,7 @@ class Fleet:
         self.bound: Amounts = np.zeros((16, columns), dtype=np.int64)
         self.pods: Counts = np.zeros(16, dtype=np.int64)
         self.shapes: Counts = np.zeros(16, dtype=np.int64)
-        self.bases: Counts = np.zeros(16, dtype=np.int64)
         self.hosts: Counts = np.zeros(16, dtype=np.int64)
-        self.taints: list[tuple[Taint, ...]] = []
         self._tables: dict[str, tuple[Domains, Flags]] = {}
         self._bits: dict[str, Counts] = {}
 
@@ -109,10 +104,6 @@ class Fleet:
         self.started += machine.is_started
         if at >= len(self.pods):
             self._grow()
-        taints = machine.base.taints
-        if taints not in self.taints:
-            self.taints.append(taints)
-        self.bases[at] = self.taints.index(taints)
         self.hosts[at] = machine.host
         self.refresh(at)
         return at
@@ -122,7 +113,6 @@ class Fleet:
         self.bound = np.pad(self.bound, ((0, more), (0, 0)))
         self.pods = np.pad(self.pods, (0, more))
         self.shapes = np.pad(self.shapes, (0, more))
-        self.bases = np.pad(self.bases, (0, more))
         self.hosts = np.pad(self.hosts, (0, more))
         for key, (domains, table) in self._tables.items():
             self._tables[key] = (domains, np.pad(table, ((0, more), (0, 0))))

@@ -32,7 +32,7 @@ from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.sites import Standing
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import levels_of
-from unmoor.model import names, resources, taint
+from unmoor.model import names, resources
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
 
@@ -56,15 +56,8 @@ class Greedy:
     def __init__(self, scene: Scene, pods: list[Pod]) -> None:
         """Turn the scene into rows."""
         self.scene = scene
-        self.pods = pods
         self.columns = columns_of(scene, pods)
-        has_soft_taints = any(
-            one.effect == taint.PREFER_NO_SCHEDULE
-            for grounds in (scene.places, scene.started, scene.templates)
-            for ground in grounds
-            for one in ground.taints
-        )
-        self.has_soft_taints = has_soft_taints
+        self.has_soft_taints = has_soft_taints = scene.has_soft_taints
         self.crowd = Crowd(scene.view, self.columns, has_soft_taints=has_soft_taints)
         standing = [Standing(place, scene.view) for place in scene.places]
         self.ground = Ground(standing, self.columns, self.crowd)

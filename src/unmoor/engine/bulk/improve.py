@@ -19,12 +19,11 @@ import numpy.typing as npt
 
 from unmoor.engine.bulk.crowd import Ask
 from unmoor.engine.bulk.fleet import Fleet, Machine
-from unmoor.engine.bulk.prices import Prices
+from unmoor.engine.bulk.prices import Costs, Prices
 from unmoor.engine.bulk.shapes import Amounts, Flags
 from unmoor.engine.selection import content_of
 from unmoor.model.base import Key
 
-Costs = npt.NDArray[np.float64]
 ROUNDS = 3
 """So many times over all kinds of pods at most; a round without a gain is the last."""
 PAIRS_LEAST, PAIRS_MOST, PODS_PER_PAIR = 100, 2_500, 4

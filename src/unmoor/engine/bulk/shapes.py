@@ -15,16 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from unmoor.engine.bulk.numbering import Domains, Numbering
-from unmoor.engine.sites import type_label
+from unmoor.engine.sites import OF_NO_TYPE, OF_OFFERINGS, type_label
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.requirement import IN, Requirement, Requirements
 
 Flags = npt.NDArray[np.bool_]
 Amounts = npt.NDArray[np.int64]
-_OF_OFFERINGS = (names.ZONE, names.CAPACITY_TYPE)
-_FREE = frozenset((names.PROVISIONER_NAME, names.HOSTNAME))
-"""Labels that no type has and every type may get."""
 
 
 class Types:
@@ -94,12 +91,12 @@ class Shape:
         self.number = number
         self.requirements = requirements
         self._types = types
-        zone, capacity_type = (requirements.get(key) for key in _OF_OFFERINGS)
+        zone, capacity_type = (requirements.get(key) for key in OF_OFFERINGS)
         allowed = [zone.allows(one) and capacity_type.allows(other) for one, other in types.pairs]
         self.sold: Flags = types.sold & np.array(allowed, dtype=bool)
         self.types: Flags = np.any(self.sold, axis=1)
         for wanted in requirements:
-            if wanted.key not in _OF_OFFERINGS and wanted.key not in _FREE:
+            if wanted.key not in OF_OFFERINGS and wanted.key not in OF_NO_TYPE:
                 self.types &= self._agree(wanted)
         self._tables: dict[str, Flags] = {}
         self._domains: dict[tuple[str, bytes], tuple[int, ...]] = {}
@@ -130,7 +127,7 @@ class Shape:
     def _flags(self, domains: Domains, flags: Flags) -> Flags:
         table = self._table(domains)
         found: Flags = np.any(table[flags], axis=0)
-        if found.any() or domains.key in _OF_OFFERINGS:
+        if found.any() or domains.key in OF_OFFERINGS:
             return found
         if self._has_label(domains.key, flags):
             return found
@@ -155,8 +152,8 @@ class Shape:
     def _fill(self, domains: Domains) -> Flags:
         key, count = domains.key, len(self._types.all)
         wanted = self.requirements.get(key)
-        if key in _OF_OFFERINGS:
-            part = _OF_OFFERINGS.index(key)
+        if key in OF_OFFERINGS:
+            part = OF_OFFERINGS.index(key)
             numbers = [domains.of(pair[part]) for pair in self._types.pairs]
             table = np.zeros((count, domains.room), dtype=bool)
             for at, number in enumerate(numbers):
