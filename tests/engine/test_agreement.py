@@ -11,11 +11,22 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 
 from tests.engine.crowds import BYTES, Dice, some_pods, some_scene
 from tests.engine.judging import problems
-from tests.engine.scenes import WEB, instance_type, pod, required, scene, template, term
+from tests.engine.scenes import (
+    WEB,
+    ZONES,
+    instance_type,
+    place,
+    pod,
+    required,
+    scene,
+    template,
+    term,
+)
 from unmoor.engine import oracle
 from unmoor.engine.bulk import greedy
 from unmoor.engine.plan import Plan
 from unmoor.engine.scene import Scene
+from unmoor.model import names
 from unmoor.model.pod import Pod
 
 EXAMPLES = 150
@@ -123,3 +134,14 @@ def test_nothing_is_exchanged_for_a_price_that_nobody_knows(
 def _size(dice: Random, sizes: list[tuple[str, str]]) -> dict[str, Any]:
     cpu, memory = dice.choice(sizes)
     return {"cpu": cpu, "memory": memory}
+
+
+def test_two_kinds_of_running_pods_that_keep_the_same_pods_away_are_both_seen() -> None:
+    keeps = {"podAntiAffinity": required(term(names.HOSTNAME))}
+    first = pod("first", labels={"kind": "1"}, node="a", affinity=keeps)
+    second = pod("second", labels={"kind": "2"}, node="b", affinity=keeps)
+    on = scene(place("a", ZONES[0], first), place("b", ZONES[1], second), place("c"))
+
+    plan = greedy.solve(on, [pod("new", labels=WEB)])
+
+    assert plan.placements == {("default", "new"): "c"}

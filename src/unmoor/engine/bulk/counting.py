@@ -52,8 +52,11 @@ class Counting:
         self._put: dict[int, dict[int, int]] = {}
         self._on: dict[int, dict[Machine, int]] = {}
         self._counted: dict[int, tuple[int, list[Tally]]] = {}
-        for person, _, _ in ground.people:
-            self.meet(person)
+        there = [person for person, _, _ in ground.people]
+        for person in there:
+            self._know(person)
+        for person in there:  # now that all are known whom a tally is to begin with
+            self._hold(person)
 
     def domains(self, key: str) -> Domains:
         """Return the domains of a label."""
@@ -61,11 +64,16 @@ class Counting:
 
     def meet(self, person: Person) -> None:
         """Whoever keeps others away is counted from now on."""
-        if person.number in self._met:
-            return
+        if person.number not in self._met:
+            self._know(person)
+            self._hold(person)
+
+    def _know(self, person: Person) -> None:
         self._met.add(person.number)
         for mark in _marks(person):
             self._people.add(mark, person)
+
+    def _hold(self, person: Person) -> None:
         for term in person.holds:
             content = term.content
             if content not in self._known_holds:
