@@ -220,6 +220,20 @@ def test_one_pod_and_one_node(
     assert plan.placements == ({} if expected else {("default", "p"): "a"})
 
 
+@pytest.mark.parametrize(
+    ("operator", "is_placed"), [("NotIn", True), ("In", False), ("Exists", False)]
+)
+def test_a_node_to_come_is_any_but_a_named_one(operator: str, *, is_placed: bool) -> None:
+    field = {"key": "metadata.name", "operator": operator, "values": ["node-a"]}
+    listed = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    one = pod(
+        "one", affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": listed}}
+    )
+    plan = solve(scene(place("node-a", is_cordoned=True), template()), [one])
+
+    assert [machine.pods for machine in plan.machines] == ([(one.key,)] if is_placed else [])
+
+
 def test_equal_pods_fill_a_machine_before_the_next_is_opened() -> None:
     plan = solve(scene(template()), some(8, cpu="1"))
 

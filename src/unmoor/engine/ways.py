@@ -14,8 +14,15 @@ from itertools import product
 
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.volumes import Need
-from unmoor.model.node_selector import NodeSelectorTerm
-from unmoor.model.requirement import IN, Requirement, RequirementError, Requirements
+from unmoor.model.node_selector import FIELD_NAME, NodeSelectorTerm
+from unmoor.model.requirement import (
+    IN,
+    NOT_IN,
+    NodeSelectorRequirement,
+    Requirement,
+    RequirementError,
+    Requirements,
+)
 
 WAYS_MAX = 64
 """More combinations than these are not tried; nobody has written them by hand."""
@@ -54,9 +61,16 @@ def ways_of(
 
 
 def _requirements(term: NodeSelectorTerm) -> list[Requirement]:
-    """Raises RequirementError also for what no node to come can satisfy: a name, or nothing."""
+    """Raises RequirementError also for what no node to come can satisfy: a name, or nothing.
+
+    Whoever wants any node but a named one may have one to come: it has another name.
+    """
     if not term.match_expressions and not term.match_fields:
         raise RequirementError("an empty term matches no node")
-    if term.match_fields:
+    if not all(_is_another(one) for one in term.match_fields):
         raise RequirementError("a term that names a node never matches one that is to come")
     return [Requirement.of(one.key, one.operator, one.values) for one in term.match_expressions]
+
+
+def _is_another(field: NodeSelectorRequirement) -> bool:
+    return (field.key, field.operator, len(field.values)) == (FIELD_NAME, NOT_IN, 1)
