@@ -201,7 +201,7 @@ def kinds_lines() -> Iterator[str]:
     """Every kind of object that unmoor or its simulator reads or writes. *Followed* kinds are
     listed and watched by the controller; the others are read when needed, or only by the
     simulator. A simulated cluster (`unmoor sim up`, `unmoor demo`) serves them all, and somebody
-    in it reads or writes them; volumes apart, as said below.
+    in it reads or writes them.
     """
     watched = {resource.kind for resource in WATCHED}
     yield from table(
@@ -218,7 +218,7 @@ def kinds_lines() -> Iterator[str]:
             for kind, resource in KINDS.items()
         ),
     )
-    yield from ("", "## Volumes", kinds.NOBODY_BINDS.rstrip())
+    yield from ("", "## Volumes", kinds.VOLUMES_SAID.rstrip())
     yield from ("", "## Only stored", kinds.ONLY_STORED.rstrip())
     yield from table(
         ("kind", "API", "plural", "scope"),

@@ -7,11 +7,13 @@ But nobody acts on them: a Service has an address and no endpoints, a ResourceQu
 a LimitRange gives no defaults to pods, a Role allows nothing to anybody, and no namespace gets a
 ServiceAccount by itself. Their values are hardly judged: what a real server would refuse may pass.
 """
-NOBODY_BINDS = """
-Volumes are kept, too, but nobody provides them: a PersistentVolumeClaim stays `Pending` unless
-whoever writes it binds it, the claim templates of a StatefulSet make no claims, and the simulated
-scheduler places a pod without looking at its volumes. unmoor itself reads claims, volumes and
-attachments as it does on a real cluster.
+VOLUMES_SAID = """
+The simulated scheduler looks at claims, volumes and classes as a real one does. A claim of a class
+with a provisioner gets a volume: at once, or, if the class waits for the first consumer, when its
+pod has been given a node, in whose zone it then lies. Nothing provides for classes without a
+provisioner, and a claim without any class waits until whoever writes it binds it. The claim
+templates of a StatefulSet make no claims, nothing is attached, and no volume ends with its claim.
+unmoor itself reads claims, volumes and attachments as it does on a real cluster.
 """
 NOT_SERVED = """
 Everything else. Among it is what people may miss: CronJob, Endpoints and EndpointSlice,

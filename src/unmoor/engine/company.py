@@ -178,7 +178,7 @@ def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: 
     count = Count()
     keys = {spread.key, *(one.key for one in wish.spreads if one.is_hard)}
     for site in sites:
-        if not all(site.domains(key) for key in keys) or not _counts_for(wish, spread, site):
+        if not all(site.domains(key) for key in keys) or not counts_for(wish, spread, site):
             continue
         domains = site.domains(spread.key)
         count.domains |= domains
@@ -187,7 +187,8 @@ def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: 
     return count
 
 
-def _counts_for(wish: Wish, spread: Spread, site: Site) -> bool:
+def counts_for(wish: Wish, spread: Spread, site: Site) -> bool:
+    """True when the pods of this site are counted for spreading."""
     taints = site.place.taints if isinstance(site, Standing) else site.taints
     if spread.honors_taints and not taint.tolerates_all(wish.tolerations, taints):
         return False

@@ -62,7 +62,7 @@ def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Found:
         place,
         pods=pods,
         reserved=reserved,
-        volume_room=_volume_room(sources.volumes),
+        volume_room=volume_room_of(sources.volumes),
         allocatable={} if sources.has_unreadable_pods else place.allocatable,
     )
     return Found(place, capacity_of(node, machine, is_initialized=place.is_initialized))
@@ -157,8 +157,8 @@ def _not_negative(amounts: dict[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount > 0}
 
 
-def _volume_room(volumes: CSINode | None) -> dict[str, int]:
-    """Drivers that say no number take as many volumes as one likes."""
+def volume_room_of(volumes: CSINode | None) -> dict[str, int]:
+    """Return driver to the number of volumes; those that say none take as many as one likes."""
     drivers = volumes.spec.drivers if volumes is not None else ()
     counts = {one.name: one.allocatable.count for one in drivers if one.allocatable is not None}
     return {name: count for name, count in counts.items() if count is not None}

@@ -129,7 +129,7 @@ def _driver_of(volume: PersistentVolume) -> tuple[str, str]:
 
 def _unbound(claim: PersistentVolumeClaim, view: View) -> Need:
     wanted = claim.spec.storage_class_name
-    found = _default_class(view) if wanted is None else view.get(STORAGE_CLASSES, wanted)
+    found = default_class(view) if wanted is None else view.get(STORAGE_CLASSES, wanted)
     if found is None:
         about = (
             "it names no class, and none is the default"
@@ -158,8 +158,8 @@ def _chosen(claim: PersistentVolumeClaim) -> tuple[NodeSelectorTerm, ...]:
     return (NodeSelectorTerm(match_fields=(one,)),)
 
 
-def _default_class(view: View) -> StorageClass | None:
-    """The newest of those that say they are; of equally old ones the first by name."""
+def default_class(view: View) -> StorageClass | None:
+    """Return the newest of those that say they are; of equally old ones the first by name."""
     marked = [one for one in view.sorted(STORAGE_CLASSES) if one.is_default]
     stamps = [one.metadata.creation_timestamp for one in marked]
     newest = max((stamp for stamp in stamps if stamp is not None), default=None)

@@ -200,11 +200,12 @@ def _spreads(pod: Pod, kept: Iterable[_Step]) -> tuple[tuple[Spread, ...], list[
             words = f"topologySpreadConstraints[{index}].{field} is {value}: use at least 1"
             problems.append(Refusal(Constraint.INVALID, one.topology_key, words))
             continue
-        found.append(_spread(pod, one, is_hard=is_hard))
+        found.append(spread_of(pod, one, is_hard=is_hard))
     return tuple(found), problems
 
 
-def _spread(pod: Pod, one: TopologySpreadConstraint, *, is_hard: bool) -> Spread:
+def spread_of(pod: Pod, one: TopologySpreadConstraint, *, is_hard: bool) -> Spread:
+    """Return a spread constraint of ``pod`` as it counts."""
     return Spread(
         key=one.topology_key,
         selection=selection_of_spread(pod, one),

@@ -52,7 +52,8 @@ class Truth:
         self.placeless_until: dict[str, float] = {}
         """When a pod without a place got one, went, or was deleted, by uid."""
         self.going: set[str] = set()
-        """Names of nodes of ours that were ever deleted; names of machines do not come twice."""
+        """Names of nodes of ours that were ever deleted, or whose Machine was: the node follows it.
+        Names of machines do not come twice."""
 
     # Reading.
 
@@ -135,8 +136,12 @@ class Truth:
                 self.attempts.add(f"{uid(entry.obj)}-{number}")
             if who and entry.type == "ADDED":
                 self.made[uid(entry.obj)] = (who, self.time_s())
-            if (entry.obj.get("status") or {}).get("providerID"):
+            provider_id = (entry.obj.get("status") or {}).get("providerID")
+            if provider_id:
                 self.launched_at.setdefault(uid(entry.obj), self.time_s())
+            if provider_id and is_deleting(entry.obj):
+                nodes = [n for n in self.all("Node") if n["spec"].get("providerID") == provider_id]
+                self.going |= {name(node) for node in nodes if self.is_ours(node)}
         elif kind == "Disruption" and entry.type == "ADDED":
             self.commands[entry.obj["spec"].get("method", "")] += 1
 

@@ -112,8 +112,8 @@ class Cluster:
         # The server marks every new node not ready; this one is past that.
         await self.patch(kinds.NODES.ref(name), {"spec": {"taints": None}})
 
-    async def add_pod(self, name: str, node: str = "", **options: Any) -> None:
-        template = pod_template(name, **options)
+    async def add_pod(self, name: str, node: str = "", app: str = "", **options: Any) -> None:
+        template = pod_template(app or name, **options)
         spec = {**template["spec"], **({"nodeName": node} if node else {})}
         await self.create(kinds.PODS, name, spec, **template["metadata"])
 

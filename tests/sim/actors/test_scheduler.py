@@ -52,7 +52,7 @@ async def test_a_pod_that_fits_nowhere_says_why_and_is_bound_when_there_is_room(
         await cluster.wait(1)
         assert place(cluster, "web") == ""
         assert why_not(cluster, "web") == (
-            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) refused by unschedulable."
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
         )
 
         await cluster.patch(NODES.ref("b"), {"spec": {"unschedulable": None}})

@@ -23,6 +23,7 @@ from unmoor.sim.actors.namespaces import Namespaces
 from unmoor.sim.actors.nodelife import NodeLife
 from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.actors.statefulsets import StatefulSets
+from unmoor.sim.actors.volumes import Volumes
 
 
 def everybody(
@@ -46,4 +47,5 @@ def controllers(
         Jobs(stage),
         Budgets(stage),
         Namespaces(stage, resources),
+        Volumes(stage),
     )

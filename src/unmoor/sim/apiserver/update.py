@@ -26,6 +26,8 @@ from unmoor.sim.apiserver.terms import PLAIN
 Verb: TypeAlias = Literal["update", "patch"]
 
 _MAPS_AND_LISTS = ("labels", "annotations", "finalizers", "ownerReferences")
+_EDITABLE = ("tolerations", "activeDeadlineSeconds", "containers", "initContainers")
+_GATES = "schedulingGates"
 _SERVER_OWNED = ("creationTimestamp", "generation", "selfLink", "managedFields")
 _PROVIDER_RULE = 'node updates may not change providerID except from "" to valid'
 _POD_LIST_RULE = (
@@ -268,7 +270,7 @@ class Write:
         before = self.old["spec"].get("tolerations") or []
         if any(one not in (new["spec"].get("tolerations") or []) for one in before):
             return [status.forbidden_field("spec", _POD_LIST_RULE)]
-        return []
+        return list(_new_gates(self.old["spec"], new["spec"]))
 
     def _spec_changed(self, new: JSON) -> bool:
         old = self.old
@@ -348,13 +350,19 @@ def _without_zeroes(spec: JSON) -> JSON:
     return spec
 
 
+def _new_gates(old: JSON, new: JSON) -> Iterable[Cause]:
+    """A pod's scheduling gates may be taken away, and nothing else."""
+    before = [one.get("name") for one in old.get(_GATES) or ()]
+    for one in new.get(_GATES) or ():
+        name = one.get("name")
+        if name not in before:
+            words = f"only deletion is allowed, but found new scheduling gate '{name}'"
+            yield status.forbidden_field(f"spec.{_GATES}", words)
+
+
 def _comparable(spec: JSON) -> JSON:
     """A pod's spec without what may be edited."""
-    kept = {
-        name: value
-        for name, value in spec.items()
-        if name not in {"tolerations", "activeDeadlineSeconds", "containers", "initContainers"}
-    }
+    kept = {name: value for name, value in spec.items() if name not in _EDITABLE and name != _GATES}
     if kept.get("terminationGracePeriodSeconds", 0) < 0:
         kept["terminationGracePeriodSeconds"] = 1
     for group in ("containers", "initContainers"):
