@@ -13,6 +13,7 @@ def reasons(pods: list[Pod], looks_max: int) -> Reasons:
     """Why these have no place on two nodes with a pod each: four looks for each reason."""
     on = scene(place("a", "", pod("there-a")), place("b", "", pod("there-b")), template())
     greedy = Greedy(on, pods)
+    greedy.begin(pods)
     greedy.run()
     found = Reasons(greedy, greedy.refused, list(greedy.queue), looks_max)
     plan = oracle.solve(on, pods)

@@ -38,8 +38,8 @@ class _Future(msgspec.Struct, frozen=True):
 
 def started_of(
     machines: Iterable[Machine], types: Sequence[InstanceType], daemons: tuple[Daemon, ...]
-) -> list[tuple[Started, Resources]]:
-    """Return what these machines may become, each with the most capacity that it may come to."""
+) -> list[Started]:
+    """Return what these machines may become."""
     by_name = {one.name: one for one in types}
     known: dict[object, _Future | None] = {}
     found = []
@@ -58,8 +58,9 @@ def started_of(
             taints=spec.taints,
             types=future.types,
             daemons=future.daemons,
+            capacity=future.capacity,
         )
-        found.append((started, future.capacity))
+        found.append(started)
     return found
 
 

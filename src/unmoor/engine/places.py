@@ -45,27 +45,20 @@ class Sources(msgspec.Struct, frozen=True):
         return any(one is not None and one.name in called for one in (self.node, self.machine))
 
 
-class Found(msgspec.Struct, frozen=True):
-    """A place, and the capacity that counts against its provisioner's limits."""
-
-    place: Place
-    capacity: Resources
-
-
-def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Found:
+def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Place:
     """Return the place that these make: a pure function, whose answers may be kept."""
     node, machine = sources.node, sources.machine
     place = _standing(node, machine) if node is not None else _to_come(machine)
     pods = tuple(pod for pod in sources.pods if not pod.is_terminal)
     reserved = reserved_on(daemons, place.name, place.labels, place.taints, pods)
-    place = msgspec.structs.replace(
+    return msgspec.structs.replace(
         place,
         pods=pods,
         reserved=reserved,
         volume_room=volume_room_of(sources.volumes),
         allocatable={} if sources.has_unreadable_pods else place.allocatable,
+        capacity=capacity_of(node, machine, is_initialized=place.is_initialized),
     )
-    return Found(place, capacity_of(node, machine, is_initialized=place.is_initialized))
 
 
 def _standing(node: Node, machine: Machine | None) -> Place:

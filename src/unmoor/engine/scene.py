@@ -9,9 +9,11 @@ Must not: place anything. ``scenery`` builds a scene from a view.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 import msgspec
 
-from unmoor.model import taint
+from unmoor.model import resources, taint
 from unmoor.model.instance import InstanceType
 from unmoor.model.pod import Pod
 from unmoor.model.requirement import Requirements
@@ -27,6 +29,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     ``allocatable`` in the units of ``model.resources``. ``pods``: bound to it, finished ones aside,
     without those that are to be placed anew. ``reserved``: for DaemonSet pods that are still to
     come. ``volume_room``: driver to the number of volumes it takes in all.
+    ``capacity``: what counts against the limits of its provisioner.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     is_ready: bool = True
     is_node: bool = True
     provisioner: str = ""
+    capacity: Resources = {}
 
     @property
     def order(self) -> tuple[bool, str]:
@@ -75,7 +79,8 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     """A machine that exists and is not launched yet: what it may become.
 
     ``types``: those that its requirements name and that still are to be had. ``daemons`` as in a
-    template. What it was made for is pending and looks for a place like everybody else.
+    template, ``capacity`` as of a place: the most that it may come to. What it was made for is
+    pending and looks for a place like everybody else.
     """
 
     name: str
@@ -84,6 +89,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
     types: tuple[InstanceType, ...] = ()
     daemons: Resources = {}
+    capacity: Resources = {}
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,10 +105,44 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_soft_taints(self) -> bool:
-        """Some taint is PreferNoSchedule, so that pods have one more thing to give up."""
+        """True when somewhere pods are not welcome, and may run all the same."""
         return any(
-            one.effect == taint.PREFER_NO_SCHEDULE
+            has_soft_taint(one)
             for grounds in (self.places, self.started, self.templates)
-            for ground in grounds
-            for one in ground.taints
+            for one in grounds
         )
+
+    def without(self, gone: Collection[str]) -> Scene:
+        """Return the scene when these places and started machines are gone, and their pods.
+
+        What limits leave grows by their capacity.
+        """
+        freed: dict[str, list[Resources]] = {}
+        for place in self.places:
+            if place.name in gone:
+                freed.setdefault(place.provisioner, []).append(place.capacity)
+        for started in self.started:
+            if started.name in gone:
+                freed.setdefault(started.provisioner, []).append(started.capacity)
+        return msgspec.structs.replace(
+            self,
+            places=tuple(one for one in self.places if one.name not in gone),
+            started=tuple(one for one in self.started if one.name not in gone),
+            templates=tuple(
+                msgspec.structs.replace(
+                    one, remaining=freed_by(one.remaining, freed.get(one.provisioner, ()))
+                )
+                for one in self.templates
+            ),
+        )
+
+
+def has_soft_taint(ground: Place | Started | Template) -> bool:
+    """True when pods are not welcome there, and may run there all the same."""
+    return any(one.effect == taint.PREFER_NO_SCHEDULE for one in ground.taints)
+
+
+def freed_by(remaining: Resources, gone: Iterable[Resources]) -> dict[str, int]:
+    """Return what limits leave when machines of these capacities are gone."""
+    freed = resources.total(gone)
+    return {name: amount + freed.get(name, 0) for name, amount in remaining.items()}

@@ -15,8 +15,8 @@ import msgspec
 
 from unmoor.engine.ahead import started_of, template_of
 from unmoor.engine.daemons import Daemon, daemons_of
-from unmoor.engine.places import Found, Sources, capacity_of, place_of
-from unmoor.engine.scene import Scene
+from unmoor.engine.places import Sources, capacity_of, place_of
+from unmoor.engine.scene import Place, Scene
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
@@ -59,7 +59,7 @@ class Scenery:
         self._last: View | None = None
         self._pods: dict[str, tuple[Pod, ...]] = {}
         self._daemons: tuple[Daemon, ...] = ()
-        self._known: dict[tuple[bool, str], tuple[Sources, Found]] = {}
+        self._known: dict[tuple[bool, str], tuple[Sources, Place]] = {}
 
     @property
     def kept(self) -> int:
@@ -81,7 +81,7 @@ class Scenery:
         if daemons != self._daemons:
             known, self._daemons = {}, daemons
         gone = frozenset(without)
-        kept: dict[tuple[bool, str], tuple[Sources, Found]] = {}
+        kept: dict[tuple[bool, str], tuple[Sources, Place]] = {}
         found = []
         roll = _Roll.of(view)
         for key, sources in _sources(roll, self._pods, frozenset(placing)):
@@ -99,8 +99,8 @@ class Scenery:
         provisioners = [one for one in view.sorted(PROVISIONERS) if not one.is_deleting]
         used = _used(
             frozenset(one.name for one in provisioners if one.limits),
-            [(one.place.provisioner, one.capacity) for one in found]
-            + [(one.provisioner, capacity) for one, capacity in started]
+            [(one.provisioner, one.capacity) for one in found]
+            + [(one.provisioner, one.capacity) for one in started]
             + [(one.provisioner_name, capacity_of(None, one)) for one in lost],
         )
         templates = [
@@ -109,8 +109,8 @@ class Scenery:
         self._last, self._known = view, kept
         return Scene(
             view=view,
-            places=tuple(sorted((one.place for one in found), key=lambda place: place.order)),
-            started=tuple(one for one, _ in started),
+            places=tuple(sorted(found, key=lambda place: place.order)),
+            started=tuple(started),
             templates=tuple(sorted(templates, key=lambda template: template.order)),
         )
 

@@ -10,6 +10,7 @@ Must not: decide whether a pod may be put there.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 
 from unmoor.engine import volumes
 from unmoor.engine.ports import HostPort, ports_of
@@ -47,6 +48,13 @@ class Standing:
         """Return the one domain of the label ``key`` that it lies in, or none."""
         value = self.place.labels.get(key)
         return frozenset() if value is None else frozenset((value,))
+
+    def copy(self) -> Standing:
+        """Return one that can be filled without this one noticing."""
+        found = copy(self)
+        found.pods, found.ports = list(self.pods), list(self.ports)
+        found.attached = {driver: set(handles) for driver, handles in self.attached.items()}
+        return found
 
     def put(self, wish: Wish) -> None:
         """Promise room to a pod."""

@@ -5,7 +5,7 @@ Must not: decide where a pod goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable
 
 import msgspec
 import numpy as np
@@ -26,18 +26,9 @@ from unmoor.model import names, taint
 class Counting:
     """The tallies of one simulation."""
 
-    def __init__(
-        self, ground: Ground, fleet: Fleet, shapes: Shapes, watched: Sequence[Term]
-    ) -> None:
-        """Know who keeps others away from the standing nodes.
-
-        ``watched``: whom the pods to be placed are spread among (``company.watched_by``).
-        """
-        self._watched: Index[Term] = Index()
-        for term in watched:
-            self._watched.add(hint_of(term.selection), term)
+    def __init__(self, ground: Ground, shapes: Shapes) -> None:
+        """Know who is on the standing nodes, and who of them keeps others away."""
         self._ground = ground
-        self._fleet = fleet
         self._shapes = shapes
         self._book = Book()
         self._domains: dict[str, Domains] = {}
@@ -49,14 +40,40 @@ class Counting:
         self._people: Index[Person] = Index()
         self._tallies: Index[Tally] = Index()
         self._at_first = {person.number: (person, at, times) for person, at, times in ground.people}
+        self._fleet: Fleet
+        self._watched: Index[Term]
+        self._gone: dict[int, tuple[tuple[Person, int], ...]] = {}
+        self._live: list[Tally] = []
+        for person, _, _ in ground.people:
+            for mark in _marks(person):
+                self._people.add(mark, person)
+        for person, _, _ in ground.people:
+            self.meet(person)
+
+    def begin(self, fleet: Fleet, watched: Iterable[Term]) -> None:
+        """Begin a simulation with the standing nodes as they were, and no machine.
+
+        ``watched``: whom the pods to be placed are spread among (``company.watched_by``).
+        """
+        self._fleet = fleet
+        self._watched = Index()
+        for term in watched:
+            self._watched.add(hint_of(term.selection), term)
+        self._gone = self._ground.gone
+        self._placed: Index[Person] = Index()
         self._put: dict[int, dict[int, int]] = {}
         self._on: dict[int, dict[Machine, int]] = {}
         self._counted: dict[int, tuple[int, list[Tally]]] = {}
-        there = [person for person, _, _ in ground.people]
-        for person in there:
-            self._know(person)
-        for person in there:  # now that all are known whom a tally is to begin with
-            self._hold(person)
+
+    def undo(self) -> None:
+        """Count as before the simulation began."""
+        for tally in self._live:
+            for machine in self._fleet.all:
+                tally.replace(machine.shares.pop(tally.number, NOTHING), NOTHING)
+            self._count_placed(tally, -1)
+            self._count_gone(tally, 1)
+            tally.is_live = False
+        self._live = []
 
     def domains(self, key: str) -> Domains:
         """Return the domains of a label."""
@@ -64,16 +81,9 @@ class Counting:
 
     def meet(self, person: Person) -> None:
         """Whoever keeps others away is counted from now on."""
-        if person.number not in self._met:
-            self._know(person)
-            self._hold(person)
-
-    def _know(self, person: Person) -> None:
+        if person.number in self._met:
+            return
         self._met.add(person.number)
-        for mark in _marks(person):
-            self._people.add(mark, person)
-
-    def _hold(self, person: Person) -> None:
         for term in person.holds:
             content = term.content
             if content not in self._known_holds:
@@ -110,10 +120,19 @@ class Counting:
         apart += [
             tally for term, tally in self._holders.near(marks) if term.selection.has(wish.pod)
         ]
-        watched = [
-            self._apart(term) for term in self._watched.near(marks) if term.selection.has(wish.pod)
-        ]
+        watched = [self._apart(term) for term in self.watched(ask)]
         return Layout(ask, spreads, near, apart, watched)
+
+    def watched(self, ask: Ask) -> tuple[Term, ...]:
+        """Return among whom others are to be spread, and of whom the class is one."""
+        near = self._watched.near(marks_of(ask.wish.pod))
+        return tuple(term for term in near if term.selection.has(ask.wish.pod))
+
+    def follow(self, layout: Layout) -> None:
+        """Keep up to date what matters to a class, from now on."""
+        for tally in (*layout.tallies, *layout.watched):
+            if not tally.is_live:
+                self._enter(tally)
 
     def _spread(self, wish: Wish, spread: Spread) -> Tally:
         keys = tuple(sorted({spread.key, *(one.key for one in wish.spreads if one.is_hard)}))
@@ -194,30 +213,46 @@ class Counting:
             tally.is_choosy, tally.counts_sites = told.is_choosy, told.counts_sites
             self._tallies.add(told.hint, tally)
             self._standing[tally.number] = self._everywhere if told.counts is None else told.counts
-            if told.key != names.HOSTNAME:
-                self._fleet.where(domains)
-            self._fill(tally, told.hint)
+            tally.hint = told.hint
+            known = self._people.near((told.hint,))
+            people = [self._at_first[one.number] for one in known if tally.weight(one)]
+            codes, listed = self._ground.codes(domains), self._standing[tally.number]
+            tally.count_standing(codes, listed, people)
         return tally
 
-    def _fill(self, tally: Tally, hint: Hint) -> None:
-        """Count those who are there already."""
-        known = self._people.near((hint,))
-        people = [person for person in known if tally.weight(person)]
-        at_first = [self._at_first[one.number] for one in people if one.number in self._at_first]
-        codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
-        tally.count_standing(codes, listed, at_first)
+    def _enter(self, tally: Tally) -> None:
+        """Count what has happened since the simulation began."""
+        tally.is_live = True
+        self._live.append(tally)
+        if tally.domains.key != names.HOSTNAME:
+            self._fleet.where(tally.domains)
+        self._count_gone(tally, -1)
+        self._count_placed(tally, 1)
         machines: dict[Machine, None] = {}
-        for person in people:
-            weight = tally.weight(person)
-            for at, times in self._put.get(person.number, {}).items():
-                if listed[at] and codes[at] >= 0:
-                    tally.add(int(codes[at]), weight * times)
+        for person in self._placed_in(tally):
             for machine, times in self._on.get(person.number, {}).items():
                 counted = machine.counted.get(tally.number, 0)
-                machine.counted[tally.number] = counted + weight * times
+                machine.counted[tally.number] = counted + tally.weight(person) * times
                 machines[machine] = None
         for machine in self._fleet.all if tally.counts_sites else machines:
             self._update(machine, tally)
+
+    def _placed_in(self, tally: Tally) -> Iterable[Person]:
+        return (one for one in self._placed.near((tally.hint,)) if tally.weight(one))
+
+    def _count_placed(self, tally: Tally, sign: int) -> None:
+        codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
+        for person in self._placed_in(tally):
+            for at, times in self._put.get(person.number, {}).items():
+                if listed[at] and codes[at] >= 0:
+                    tally.add(int(codes[at]), sign * tally.weight(person) * times)
+
+    def _count_gone(self, tally: Tally, sign: int) -> None:
+        codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
+        for at, people in self._gone.items():
+            if listed[at] and codes[at] >= 0:
+                pods = sum(tally.weight(person) * times for person, times in people)
+                tally.add(int(codes[at]), sign * pods, sites=sign)
 
     def _where(self, machine: Machine, key: str) -> tuple[int, ...]:
         if key == names.HOSTNAME:
@@ -238,13 +273,13 @@ class Counting:
 
     def opened(self, machine: Machine) -> None:
         """Count a machine that is new."""
-        for tally in self._book.all:
+        for tally in self._live:
             if tally.counts_sites:
                 self._update(machine, tally)
 
     def put_standing(self, at: int, person: Person) -> None:
         """Count a pod on a standing node."""
-        self.meet(person)
+        self._meet_placed(person)
         nodes = self._put.setdefault(person.number, {})
         nodes[at] = nodes.get(at, 0) + 1
         for tally in self._that_count(person):
@@ -259,25 +294,32 @@ class Counting:
 
         ``narrowed``: labels of which it may have fewer values than before.
         """
-        self.meet(person)
+        self._meet_placed(person)
         machines = self._on.setdefault(person.number, {})
         machines[machine] = machines.get(machine, 0) + 1
         for tally in self._that_count(person):
             counted = machine.counted.get(tally.number, 0)
             machine.counted[tally.number] = counted + tally.weight(person)
             self._update(machine, tally)
-        for tally in self._book.all if narrowed or is_reshaped else ():
+        for tally in self._live if narrowed or is_reshaped else ():
             is_about = tally.counts_sites or tally.number in machine.counted
             if is_about and (
                 (is_reshaped and tally.is_choosy) or not tally.keys.isdisjoint(narrowed)
             ):
                 self._update(machine, tally)
 
+    def _meet_placed(self, person: Person) -> None:
+        self.meet(person)
+        if person.number not in self._put and person.number not in self._on:
+            for mark in _marks(person):
+                self._placed.add(mark, person)
+
     def _that_count(self, person: Person) -> Iterable[Tally]:
         known = self._counted.get(person.number)
-        if known is None or known[0] != len(self._book.all):
+        if known is None or known[0] != len(self._live):
             near = self._tallies.near(_marks(person))
-            known = (len(self._book.all), [tally for tally in near if tally.weight(person)])
+            counting = [tally for tally in near if tally.is_live and tally.weight(person)]
+            known = (len(self._live), counting)
             self._counted[person.number] = known
         return known[1]
 

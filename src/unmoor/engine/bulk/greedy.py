@@ -10,7 +10,7 @@ Must not: know a rule that the oracle does not know.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from unmoor.engine.company import NEW_HOST, watched_by
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Scene, Started, Template
+from unmoor.engine.selection import Term
 from unmoor.engine.sites import Standing
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import levels_of
@@ -42,7 +43,9 @@ def solve(scene: Scene, pods: Iterable[Pod], *, is_improved: bool = False) -> Pl
 
     ``is_improved``: let the machines become cheaper where that is in nobody's way (``improve``).
     """
-    greedy = Greedy(scene, list(pods))
+    asked = list(pods)
+    greedy = Greedy(scene, asked)
+    greedy.begin(asked)
     greedy.run()
     prices = Prices(greedy.types)
     if is_improved:
@@ -54,34 +57,45 @@ class Greedy:
     """One simulation."""
 
     def __init__(self, scene: Scene, pods: list[Pod]) -> None:
-        """Turn the scene into rows."""
+        """Turn the scene into rows. ``pods``: all that may be asked about."""
         self.scene = scene
         self.columns = columns_of(scene, pods)
-        self.has_soft_taints = has_soft_taints = scene.has_soft_taints
-        self.crowd = Crowd(scene.view, self.columns, has_soft_taints=has_soft_taints)
+        self.has_soft_taints = scene.has_soft_taints
+        self.crowd = Crowd(scene.view, self.columns, has_soft_taints=self.has_soft_taints)
         standing = [Standing(place, scene.view) for place in scene.places]
         self.ground = Ground(standing, self.columns, self.crowd)
         bases: list[Template | Started] = [*scene.templates, *scene.started]
         self.types = Types((one for base in bases for one in base.types), self.columns)
         self.shapes = Shapes(self.types)
-        self.fleet = Fleet(self.types, len(self.columns))
-        self.refused: dict[Key, tuple[Refusal, ...]] = {}
-        self.queue = self._sorted(pods)
-        self.watched = watched_by(one.wish for one in self._first_asks())
-        self.counting = Counting(self.ground, self.fleet, self.shapes, self.watched)
+        self.counting = Counting(self.ground, self.shapes)
         self.sound = self._sound_types()
         self.templates = [one for one in scene.templates if not one.problem]
         self.flags = {id(base): self.types.flags(base.types) & self.sound for base in bases}
         self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
-        self.remaining = {one.provisioner: dict(one.remaining) for one in self.templates}
-        self.placements: dict[Key, str] = {}
-        self.given_up: dict[Key, tuple[str, ...]] = {}
-        self._layouts: dict[int, tuple[int, Layout]] = {}
+        self._layouts: dict[int, tuple[int, tuple[Term, ...], Layout]] = {}
         self._suited: dict[int, npt.NDArray[np.int8]] = {}
         self._tolerated: dict[tuple[int, int], bool] = {}
         self._capacity: dict[str, Amounts] = {}
-        for one in scene.started:
-            self._open(one, one.name)
+
+    def begin(self, pods: Iterable[Pod], gone: Collection[str] = ()) -> None:
+        """Begin a simulation. ``gone``: started machines that are not there."""
+        self.fleet = Fleet(self.types, len(self.columns))
+        self.refused: dict[Key, tuple[Refusal, ...]] = {}
+        self.queue = self._sorted(pods)
+        self.watched = watched_by(one.wish for one in self._first_asks())
+        self.counting.begin(self.fleet, self.watched)
+        self.remaining = {one.provisioner: dict(one.remaining) for one in self.templates}
+        self.placements: dict[Key, str] = {}
+        self.given_up: dict[Key, tuple[str, ...]] = {}
+        self._now: dict[int, tuple[int, Layout]] = {}
+        for one in self.scene.started:
+            if one.name not in gone:
+                self._open(one, one.name)
+
+    def undo(self) -> None:
+        """Be as before the simulation began: nobody is placed."""
+        self.counting.undo()
+        self.ground.undo()
 
     def _sound_types(self) -> Flags:
         """An allocatable below zero has room for nobody (spec 9.5)."""
@@ -138,11 +152,16 @@ class Greedy:
         return (len(self.fleet), self.counting.holders, self._layout(ask).version)
 
     def _layout(self, ask: Ask) -> Layout:
-        known = self._layouts.get(ask.number)
+        known = self._now.get(ask.number)
         if known is None or known[0] != self.counting.holders:
             self.counting.meet(ask.person)
-            layout = self.counting.layout(ask, self._potential(ask))
-            known = self._layouts[ask.number] = (self.counting.holders, layout)
+            watched, holders = self.counting.watched(ask), self.counting.holders
+            kept = self._layouts.get(ask.number)
+            if kept is None or kept[:2] != (holders, watched):
+                layout = self.counting.layout(ask, self._potential(ask))
+                kept = self._layouts[ask.number] = (self.counting.holders, watched, layout)
+            self.counting.follow(kept[2])
+            known = self._now[ask.number] = (holders, kept[2])
         return known[1]
 
     def _potential(self, ask: Ask) -> dict[str, tuple[int, ...]]:
@@ -192,17 +211,14 @@ class Greedy:
         wanted = [need.claim for need in ask.wish.needs if need.is_exclusive]
         namespace = ask.wish.pod.namespace
         return any(
-            other.namespace == namespace and claim in claims_of(other)
+            self.ground.is_claimed(namespace, claim)
+            or any(
+                pod.namespace == namespace and claim in claims_of(pod)
+                for machine in self.fleet.all
+                for pod in machine.pods
+            )
             for claim in wanted
-            for other in self._users()
         )
-
-    def _users(self) -> Iterator[Pod]:
-        """Every pod with volumes that has a place."""
-        for site in self.ground.standing:
-            yield from (pod for pod in site.pods if pod.spec.volumes)
-        for machine in self.fleet.all:
-            yield from (pod for pod in machine.pods if pod.spec.volumes)
 
     def _place_standing(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
         if not self.ground.count:

@@ -5,16 +5,18 @@ Must not: know machines that are not there yet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from unmoor.engine import judge
 from unmoor.engine.bulk.crowd import Ask, Crowd, Person, fits_in
 from unmoor.engine.bulk.numbering import Domains, Numbering
-from unmoor.engine.bulk.shapes import Flags, amounts
+from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
 from unmoor.engine.bulk.tallies import Counts
 from unmoor.engine.sites import Standing
+from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import Wish
 from unmoor.model import taint
 from unmoor.model.node_selector import NodeSelectorTerm
@@ -25,16 +27,23 @@ class Ground:
 
     def __init__(self, standing: Sequence[Standing], columns: Sequence[str], crowd: Crowd) -> None:
         """Look at each node once."""
-        self.standing = standing
+        self.standing = list(standing)
         self.count = len(standing)
+        self.gone: dict[int, tuple[tuple[Person, int], ...]] = {}
+        """Rows that are not there in this simulation, and who was on them."""
+        self._before: dict[int, tuple[Standing, Amounts]] = {}
+        self._claims: dict[tuple[str, str], set[int]] | None = None
+        self._crowd = crowd
         self.free = amounts([site.free for site in standing], columns)
         overdrawn = [any(amount < 0 for amount in site.free.values()) for site in standing]
-        self.is_open: Flags = ~np.array(overdrawn, dtype=bool).reshape(self.count)
+        self._is_overdrawn: Flags = np.array(overdrawn, dtype=bool).reshape(self.count)
+        self.is_open: Flags = ~self._is_overdrawn
         self.with_ports = {at for at, site in enumerate(standing) if site.ports}
         self._codes: dict[str, Counts] = {}
         self._labels: dict[str, Counts] = {}
         self._kinds: dict[int, Flags] = {}
         self._wanted: dict[bytes, Flags] = {}
+        self.with_ports_at_first = frozenset(self.with_ports)
         self.people = _people(standing, crowd)
         self._grounds = _numbers([(one.place.taints, one.place.is_cordoned) for one in standing])
 
@@ -106,9 +115,47 @@ class Ground:
                     found[at] = False
         return found
 
+    def take_away(self, rows: Iterable[int]) -> None:
+        """Simulate without these nodes and their pods, until ``undo``."""
+        for at in rows:
+            self.is_open[at] = False
+            people = Counter(self._crowd.person(pod).number for pod in self.standing[at].pods)
+            known = {one.number: one for one in map(self._crowd.person, self.standing[at].pods)}
+            self.gone[at] = tuple((known[number], times) for number, times in people.items())
+
+    def undo(self) -> None:
+        """Be as before the simulation."""
+        for at, (site, free) in self._before.items():
+            self.standing[at] = site
+            self.free[at] = free
+            if at not in self.with_ports_at_first:
+                self.with_ports.discard(at)
+        for at in self.gone:
+            self.is_open[at] = not self._is_overdrawn[at]
+        self._before, self.gone = {}, {}
+
+    def is_claimed(self, namespace: str, claim: str) -> bool:
+        """True when a pod on a standing node uses this claim."""
+        if self._claims is None:
+            self._claims = {}
+            for at, site in enumerate(self.standing):
+                for pod in site.place.pods:
+                    for one in claims_of(pod) if pod.spec.volumes else ():
+                        self._claims.setdefault((pod.namespace, one), set()).add(at)
+        if any(at not in self.gone for at in self._claims.get((namespace, claim), ())):
+            return True
+        return any(
+            pod.namespace == namespace and claim in claims_of(pod)
+            for at in self._before
+            for pod in self.standing[at].pods
+        )
+
     def put(self, at: int, ask: Ask) -> None:
         """Promise room on a node."""
         site = self.standing[at]
+        if at not in self._before:
+            self._before[at] = (site, self.free[at].copy())
+            site = self.standing[at] = site.copy()
         site.put(ask.wish)
         self.free[at] -= ask.row
         if site.ports:

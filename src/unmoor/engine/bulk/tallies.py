@@ -48,6 +48,10 @@ class Tally:
         """What else a machine may become decides, too."""
         self.counts_sites = False
         """Where nobody is matters as well: a domain without pods is one to be filled."""
+        self.hint: Hashable = None
+        """A mark that everybody whom it counts has."""
+        self.is_live = False
+        """It is kept up to date in the simulation that runs."""
 
     def weight(self, person: Person) -> int:
         """How often a person counts here."""
@@ -87,11 +91,12 @@ class Tally:
         self.total = int(self.certain.sum())
         self.version += 1
 
-    def add(self, domain: int, pods: int) -> None:
-        """Count pods in one known domain."""
+    def add(self, domain: int, pods: int, *, sites: int = 0) -> None:
+        """Count pods, and sites, in one known domain."""
         if domain >= len(self.certain):
             self.grow()
         self.certain[domain] += pods
+        self.sites[domain] += sites
         self.total += pods
         self.version += 1
 

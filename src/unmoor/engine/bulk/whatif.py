@@ -1,0 +1,129 @@
+"""What if these nodes were gone? One scene, turned into rows once and asked thousands of times.
+
+For each question the nodes and their pods are taken out of the rows and the tallies, the pods are
+placed by the fast engine, and everything is put back as it was. The answer is that of the oracle on
+``Scene.without``.
+
+Must not: decide who is to go, or keep anything that an exception has left half done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+import msgspec
+
+from unmoor.engine.bulk import greedy
+from unmoor.engine.bulk.answers import answer
+from unmoor.engine.bulk.greedy import Greedy
+from unmoor.engine.bulk.prices import Prices
+from unmoor.engine.plan import Plan
+from unmoor.engine.refusal import Refusal
+from unmoor.engine.scene import Scene, freed_by, has_soft_taint
+from unmoor.model.base import Key
+from unmoor.model.pod import Pod
+
+
+def is_moved(pod: Pod) -> bool:
+    """True when a pod needs another place once its node is gone."""
+    return not (pod.is_daemon or pod.is_static or pod.is_terminal)
+
+
+class WhatIf:
+    """A scene that is asked again and again. Not to be shared between threads."""
+
+    def __init__(self, scene: Scene, moves: Callable[[Pod], bool] = is_moved) -> None:
+        """``moves``: which pods of a node that is gone look for another place."""
+        self.scene = scene
+        self._moves = moves
+        self._rows = {place.name: at for at, place in enumerate(scene.places)}
+        self._started = {one.name: one for one in scene.started}
+        self._soft = sum(
+            has_soft_taint(one)
+            for grounds in (scene.places, scene.started, scene.templates)
+            for one in grounds
+        )
+        self._compiled: tuple[Greedy, Prices] | None = None
+
+    def moved(self, gone: Collection[str]) -> list[Pod]:
+        """Return the pods that look for a place when these are gone."""
+        rows = sorted(self._rows[name] for name in gone if name in self._rows)
+        return [pod for at in rows for pod in self.scene.places[at].pods if self._moves(pod)]
+
+    def without(self, gone: Collection[str]) -> Plan:
+        """Return where the pods of these places go when they are gone.
+
+        ``gone``: names of places and started machines; others change nothing. Never raises for
+        what an API object says.
+        """
+        pods = self.moved(gone)
+        if self._are_last_soft(gone):
+            return greedy.solve(self.scene.without(gone), pods)
+        found, self._compiled = self._compiled or self._compile(), None
+        plan = self._asked(*found, frozenset(gone), pods)
+        self._compiled = found
+        return plan
+
+    def _compile(self) -> tuple[Greedy, Prices]:
+        pods = [pod for place in self.scene.places for pod in place.pods if self._moves(pod)]
+        found = Greedy(self.scene, pods)
+        return found, Prices(found.types)
+
+    def _are_last_soft(self, gone: Collection[str]) -> bool:
+        """With them goes the reason for which a pod may give up its dislike of soft taints."""
+        places = self.scene.places
+        going = [places[self._rows[name]] for name in gone if name in self._rows]
+        soft = sum(has_soft_taint(one) for one in going)
+        soft += sum(has_soft_taint(self._started[name]) for name in gone if name in self._started)
+        return 0 < self._soft == soft
+
+    def _asked(
+        self, compiled: Greedy, prices: Prices, gone: frozenset[str], pods: list[Pod]
+    ) -> Plan:
+        rows = sorted(self._rows[name] for name in gone if name in self._rows)
+        compiled.ground.take_away(rows)
+        compiled.begin(pods, gone)
+        for place in (self.scene.places[at] for at in rows):
+            self._free(compiled, place.provisioner, place.capacity)
+        for name in sorted(gone & self._started.keys()):
+            self._free(compiled, self._started[name].provisioner, self._started[name].capacity)
+        compiled.run()
+        plan = answer(compiled, prices)
+        keys = [*compiled.refused, *(pod.key for pod, _ in compiled.queue)]
+        compiled.undo()
+        reasons = _Reasons(self.scene, gone, pods, keys)
+        return msgspec.structs.replace(plan, refused=reasons)
+
+    def _free(self, compiled: Greedy, provisioner: str, capacity: Mapping[str, int]) -> None:
+        left = compiled.remaining.get(provisioner)
+        if left:
+            compiled.remaining[provisioner] = freed_by(left, [capacity])
+
+
+class _Reasons(Mapping[Key, tuple[Refusal, ...]]):
+    """Why each pod that is left has no place; worked out when somebody reads it."""
+
+    def __init__(
+        self, scene: Scene, gone: frozenset[str], pods: Sequence[Pod], keys: Sequence[Key]
+    ) -> None:
+        self._scene, self._gone, self._pods = scene, gone, pods
+        self._keys = dict.fromkeys(keys)
+        self._found: Mapping[Key, tuple[Refusal, ...]] | None = None
+
+    def __getitem__(self, key: Key) -> tuple[Refusal, ...]:
+        if key not in self._keys:
+            raise KeyError(key)
+        if self._found is None:
+            self._found = greedy.solve(self._scene.without(self._gone), self._pods).refused
+        return self._found[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and dict(self) == dict(other)
+
+    __hash__ = None  # type: ignore[assignment]

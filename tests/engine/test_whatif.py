@@ -1,0 +1,196 @@
+"""A scene that is asked many times says each time what the oracle says of a fresh one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any, cast
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.engine.crowds import Dice, some_pods, some_scene
+from tests.engine.scenes import ZONES, place, pod, scene, template
+from unmoor.engine import oracle
+from unmoor.engine.bulk.whatif import WhatIf
+from unmoor.engine.refusal import Constraint
+from unmoor.engine.scene import Place, Scene
+from unmoor.model import names
+from unmoor.model.pod import Pod
+from unmoor.model.taint import Taint
+
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+
+
+def everybody(pod: Pod) -> bool:
+    """Random pods have no owners: they all move."""
+    del pod
+    return True
+
+
+def a_full_scene(dice: Dice) -> Scene:
+    """A random scene whose nodes also have the pods that are pending elsewhere."""
+    on, pods = some_scene(dice), some_pods(dice)
+    places: list[Place] = []
+    for at, one in enumerate(on.places):
+        more = [
+            msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=one.name))
+            for pod in pods[at :: len(on.places)]
+        ]
+        capacity = {"cpu": 1000 * (1 + dice.number(3)), "pods": 5}
+        places.append(
+            msgspec.structs.replace(
+                one,
+                pods=(*one.pods, *more),
+                provisioner=dice.one(("p0", "", "p1")),
+                capacity=capacity,
+            )
+        )
+    return msgspec.structs.replace(on, places=tuple(places))
+
+
+def questions(on: Scene, dice: Dice) -> Iterator[tuple[str, ...]]:
+    """Each node alone, some together, in an order of their own, some twice."""
+    known = [*(one.name for one in on.places), *(one.name for one in on.started)]
+    if not known:
+        return
+    yield from ((name,) for name in known)
+    for _ in range(3):
+        yield tuple(dict.fromkeys(dice.one(known) for _ in range(1 + dice.number(2))))
+    yield from ((name,) for name in reversed(known))
+
+
+def state_of(asked: WhatIf) -> list[Any]:
+    """All that a question changes, and must put back."""
+    if asked._compiled is None:  # Nothing was kept: the only questions were of another kind.
+        return []
+    found, _ = asked._compiled
+    ground = found.ground
+    tallies = [
+        (
+            tally.number,
+            {name: (int(a), int(b), int(c)) for name, a, b, c in _counts(tally) if a or b or c},
+            tally.total,
+            tally.is_live,
+        )
+        for tally in found.counting._book.all
+    ]
+    sites = [
+        (site.name, [pod.key for pod in site.pods], site.free, site.ports, site.attached)
+        for site in ground.standing
+    ]
+    rows = (ground.free.tolist(), ground.is_open.tolist(), sorted(ground.with_ports))
+    return [tallies, sites, rows, dict(ground.gone)]
+
+
+def _counts(tally: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    tally.grow()
+    return zip(tally.domains.names, tally.certain, tally.possible, tally.sites, strict=False)
+
+
+SEEDS = st.integers(min_value=0, max_value=2**32)
+"""Bytes that hypothesis makes are mostly plain; here they are to be as different as can be."""
+
+
+def dice_of(seed: int) -> Dice:
+    """Enough bytes for a scene and questions."""
+    return Dice(Random(seed).randbytes(900))
+
+
+@settings(max_examples=40, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
+@given(SEEDS)
+def test_each_question_is_answered_as_by_the_oracle(seed: int) -> None:
+    dice = dice_of(seed)
+    on = a_full_scene(dice)
+    asked = WhatIf(on, everybody)
+
+    for gone in questions(on, dice):
+        expected = oracle.solve(on.without(gone), asked.moved(gone))
+        found = asked.without(gone)
+
+        assert list(found.placements.items()) == list(expected.placements.items())
+        assert found.machines == expected.machines
+        assert found.given_up == expected.given_up
+        assert list(found.refused) == list(expected.refused)
+
+
+@settings(max_examples=30, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
+@given(SEEDS)
+def test_after_a_question_everything_is_as_before(seed: int) -> None:
+    on = a_full_scene(dice_of(seed))
+    asked = WhatIf(on, everybody)
+    nodes = [one.name for one in on.places]
+    for name in nodes:
+        asked.without([name])  # Makes every tally that is ever asked for.
+    before = state_of(asked)
+
+    for name in nodes:
+        asked.without([name])
+
+        assert state_of(asked) == before
+
+
+def test_reasons_are_those_of_the_oracle() -> None:
+    alone = pod("a", node="full", cpu="40")
+    on = scene(place("full", "", alone, cpu="48"), place("small", ""), place("other", "", cpu="8"))
+    asked = WhatIf(on, everybody)
+
+    found = asked.without(["full"]).refused
+    asked.without(["other"])
+
+    assert dict(found) == dict(oracle.solve(on.without(["full"]), [alone]).refused)
+    assert found[alone.key][0].constraint == Constraint.RESOURCES
+    with pytest.raises(KeyError):
+        found["", "nobody"]
+
+
+def test_what_limits_leave_grows_by_what_goes() -> None:
+    web = pod("a", node="old", cpu="3")
+    old = place("old", ZONES[0], web, cpu="4", provisioner="default", capacity={"cpu": 4000})
+    on = scene(old, template(remaining={"cpu": 1000}))
+
+    found = WhatIf(on, everybody).without(["old"])
+
+    assert [one.pods for one in found.machines] == [(web.key,)]
+    assert found == oracle.solve(on.without(["old"]), [web])
+
+
+def test_the_last_soft_taint_goes_with_its_node() -> None:
+    soft = (Taint(key="old", effect="PreferNoSchedule"),)
+    on = scene(
+        place("soft", ZONES[0], pod("a", node="soft"), taints=soft),
+        place("plain", ZONES[0], pod("b", node="plain", cpu="31"), cpu="32"),
+        place("other", ZONES[0]),
+    )
+    asked = WhatIf(on, everybody)
+
+    for gone in ("soft", "plain", "soft"):
+        assert asked.without([gone]) == oracle.solve(on.without([gone]), asked.moved([gone]))
+
+
+def test_an_exception_discards_what_was_kept_and_nothing_else() -> None:
+    broken = pod("broken", node="b")
+    spec = msgspec.structs.replace(broken.spec, topology_spread_constraints=cast("Any", 7))
+    on = scene(
+        place("a", "", pod("web", node="a")),
+        place("b", "", msgspec.structs.replace(broken, spec=spec)),
+        place("c"),
+    )
+    asked = WhatIf(on, everybody)
+    before = asked.without(["a"])
+    with pytest.raises(TypeError):
+        asked.without(["b"])
+
+    assert asked._compiled is None
+    assert asked.without(["a"]) == before
+
+
+def test_pods_that_belong_to_their_node_do_not_move() -> None:
+    static = pod("static", node="a")
+    meta = msgspec.structs.replace(static.metadata, annotations={names.MIRROR_POD: "x"})
+    mirror = msgspec.structs.replace(static, metadata=meta)
+    on = scene(place("a", "", mirror, pod("web", node="a")), place("b"))
+
+    assert list(WhatIf(on).without(["a"]).placements) == [("default", "web")]
