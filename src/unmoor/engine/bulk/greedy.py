@@ -229,6 +229,9 @@ class Greedy:
             missing = not layout.needs_domain(domains.key)
             found &= np.where(codes >= 0, layout.allowed(domains)[codes], missing)
         at = int(found.argmax())
+        while found[at] and not self.ground.has_volume_room(at, ask):
+            found[at] = False
+            at = int(found.argmax())
         if not found[at]:
             return False
         self.ground.put(at, ask)

@@ -101,19 +101,20 @@ class Ground:
         return found
 
     def candidates(self, ask: Ask) -> Flags:
-        """Return which nodes may take the pod as far as the nodes themselves go."""
+        """Return which nodes may take the pod as far as the nodes themselves go, volumes aside."""
         found: Flags = self.may_use(ask) & self.is_open & fits_in(self.free, ask.row)
         wish = ask.wish
         for at in sorted(self.with_ports) if wish.ports else ():
             if found[at] and judge.port_refusals(wish.ports, self.standing[at].ports):
                 found[at] = False
-        if any(need.driver for need in wish.needs):
-            for at in np.flatnonzero(found).tolist():
-                site = self.standing[at]
-                room = site.place.volume_room
-                if room and judge.attach_refusals(wish.needs, site.attached, room):
-                    found[at] = False
         return found
+
+    def has_volume_room(self, at: int, ask: Ask) -> bool:
+        """True when the node can attach what the pod needs."""
+        needs, site = ask.wish.needs, self.standing[at]
+        if not site.place.volume_room or not any(need.driver for need in needs):
+            return True
+        return not judge.attach_refusals(needs, site.attached, site.place.volume_room)
 
     def take_away(self, rows: Iterable[int]) -> None:
         """Simulate without these nodes and their pods, until ``undo``."""

@@ -22,10 +22,16 @@ ANYBODY: Hint = None
 def hint_of(selection: Selection) -> Hint:
     """Return a mark that everybody whom ``selection`` means has; ANYBODY where none is sure."""
     named, selector = selection.namespaces, selection.selector
-    if named is None or len(named) != 1 or selector is None or not selector.match_labels:
+    if named is None or len(named) != 1 or selector is None:
         return ANYBODY
-    key = min(selector.match_labels)
-    return (*named, key, selector.match_labels[key])
+    sure = dict(selector.match_labels)
+    for one in selector.match_expressions:
+        if one.operator == "In" and len(one.values) == 1:
+            sure.setdefault(one.key, one.values[0])
+    if not sure:
+        return ANYBODY
+    key = min(sure)
+    return (*named, key, sure[key])
 
 
 def marks_of(pod: Pod) -> tuple[Hint, ...]:
