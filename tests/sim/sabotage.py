@@ -74,7 +74,7 @@ class CloudWrapper:
         return await self._cloud.instance_types()
 
 
-class _Blind:
+class Blind:
     """A view that shows something else in one place."""
 
     def __init__(self, view: View, **instead: Callable[..., Any]) -> None:
@@ -233,7 +233,7 @@ class TerminatingTakenForGone(RowBug):
         def pods_on(node: str) -> tuple[Pod, ...]:
             return tuple(pod for pod in view.pods_on(node) if not pod.is_deleting)
 
-        blind: Any = _Blind(view, pods_on=pods_on)
+        blind: Any = Blind(view, pods_on=pods_on)
         return step(blind, key, memory, moment)
 
 
@@ -299,7 +299,7 @@ class NotReallyEmpty(RowBug):
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
     ) -> Step[Any]:
-        blind: Any = _Blind(view, pods_on=lambda _node: ())
+        blind: Any = Blind(view, pods_on=lambda _node: ())
         return step(blind, key, memory, moment)
 
 
@@ -317,7 +317,7 @@ class RunningCommandForgotten(RowBug):
                 return found
             return [one for one in found if one.phase.is_final]
 
-        blind: Any = _Blind(view, sorted=of_memory)
+        blind: Any = Blind(view, sorted=of_memory)
         return step(blind, key, memory, moment)
 
 
@@ -333,7 +333,7 @@ class BoughtForgotten(RowBug):
             found = view.sorted(resource)
             return [one for one in found if resource.kind != "Machine" or one.node_name]
 
-        blind: Any = _Blind(view, sorted=with_nodes)
+        blind: Any = Blind(view, sorted=with_nodes)
         return step(blind, key, memory, moment)
 
 
@@ -364,7 +364,7 @@ class LimitIgnored(RowBug):
             return [replaced(one, spec=replaced(one.spec, limits=None)) for one in found]
 
         replaced = msgspec.structs.replace
-        blind: Any = _Blind(view, sorted=unlimited)
+        blind: Any = Blind(view, sorted=unlimited)
         return step(blind, key, memory, moment)
 
 
@@ -381,7 +381,7 @@ class WatchTrusted(RowBug):
                 Answer(moment, moment.mono) if asked is Asked.PODS else view.answer(asked, subject)
             )
 
-        blind: Any = _Blind(view, answer=answer)
+        blind: Any = Blind(view, answer=answer)
         return step(blind, key, memory, moment)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from tests.sim import sabotage
+from tests.sim import misplanning, sabotage
 from unmoor.sim.mischief import Meddling
 
 SEEDS_MOST = 200
@@ -32,6 +32,7 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (sabotage.NotReallyEmpty, "a-node-goes-for-a-reason"),
     (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"),
     (sabotage.BatchNeverEnds, "pods-find-a-place"),
+    (misplanning.RoomForgotten, "a-machine-is-made-for-want-of-room"),
     (sabotage.LimitIgnored, "limits-hold"),
     (sabotage.RunningCommandForgotten, "one-command-at-a-time"),
 ]

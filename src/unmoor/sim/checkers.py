@@ -19,7 +19,7 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
-from unmoor.sim import methods, purchases
+from unmoor.sim import methods, purchases, vacancies
 from unmoor.sim import truth as true
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.truth import Truth
@@ -330,6 +330,13 @@ def _machine_is_needed(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
         yield from purchases.needless(self.truth, entry.obj, self.allowances.blind_s)
 
 
+def _machine_is_for_want_of_room(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
+    """No machine is made while everybody would find a place without it."""
+    del act
+    if entry.type == "ADDED":
+        yield from vacancies.overlooked(self.truth, entry.obj, self.allowances.blind_s)
+
+
 def _limits_hold(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     """No machine is made beyond what its Provisioner may have."""
     if entry.type == "ADDED":
@@ -381,6 +388,7 @@ _RULES_OF: dict[str, tuple[tuple[str, Rule], ...]] = {
         ("the-finalizer-holds", _finalizer_stays),
         ("a-machine-goes-for-a-reason", _machine_goes_for_a_reason),
         ("a-machine-is-made-for-a-pod", _machine_is_needed),
+        ("a-machine-is-made-for-want-of-room", _machine_is_for_want_of_room),
         ("limits-hold", _limits_hold),
     ),
     "Disruption": (

@@ -99,7 +99,13 @@ class _Run:
         self._seconds = seconds
         self._world = World(drawn.seed, cloud=cloud, shapes=shapes, delays=PATIENT)
         self._witness = Witness(self._time_s)
-        self._truth = Truth(self._world.server, CLUSTER, self._time_s)
+        self._truth = Truth(
+            self._world.server,
+            CLUSTER,
+            self._time_s,
+            tuple(shapes.values()),
+            drawn.cloud.stock_out == NEVER,
+        )
         self._allowances = Allowances(unseen_s=_unseen_s(drawn), blind_s=_blind_s(drawn))
         self._checkers = Checkers(self._truth, self._witness, self._allowances)
         self._people = People(self._world.api, self._world.clock, drawn, self._allowances)

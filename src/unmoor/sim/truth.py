@@ -16,6 +16,7 @@ from typing import Any
 from unmoor.model import names
 from unmoor.model.base import JSON
 from unmoor.model.cluster import SIMULATED_SCHEME
+from unmoor.model.instance import InstanceType
 from unmoor.sim.apiserver.server import Server
 from unmoor.sim.apiserver.storage import Entry
 
@@ -26,9 +27,21 @@ FINAL = {"Succeeded", "Failed", "Cancelled"}
 class Truth:
     """The server's state, and what has led to it."""
 
-    def __init__(self, server: Server, cluster: str, time_s: Callable[[], float]) -> None:
-        """``cluster``: whose machines are unmoor's."""
+    def __init__(
+        self,
+        server: Server,
+        cluster: str,
+        time_s: Callable[[], float],
+        types: tuple[InstanceType, ...] = (),
+        is_in_stock: bool = True,  # noqa: FBT001, FBT002
+    ) -> None:
+        """``cluster``: whose machines are unmoor's.
+
+        ``types``: what its cloud sells; ``is_in_stock``: and is never out of.
+        """
         self.server = server
+        self.types = types
+        self.is_in_stock = is_in_stock
         self.cluster = cluster
         self.time_s = time_s
         self.bound_at: dict[str, float] = {}
@@ -51,6 +64,10 @@ class Truth:
         """When it was known of each Machine, by uid, which instance it is."""
         self.placeless_until: dict[str, float] = {}
         """When a pod without a place got one, went, or was deleted, by uid."""
+        self.last_seen: dict[str, JSON] = {}
+        """What each of them was like before."""
+        self.room_at = 0.0
+        """When room was made last, for anybody, by anything but a machine that unmoor made."""
         self.going: set[str] = set()
         """Names of nodes of ours that were ever deleted, or whose Machine was: the node follows it.
         Names of machines do not come twice."""
@@ -115,6 +132,18 @@ class Truth:
         found += [one for one, until in self.placeless_until.items() if until >= lately]
         return sorted(set(found))
 
+    def placeless(self, lately_s: float) -> list[JSON]:
+        """Return the pods of :meth:`without_place`, as they are or were."""
+        now = [pod for pod in self.all("Pod") if self._is_placeless(pod)]
+        lately = self.time_s() - lately_s
+        there = {uid(pod) for pod in now}
+        before = [
+            self.last_seen[one]
+            for one, until in self.placeless_until.items()
+            if until >= lately and one not in there
+        ]
+        return [*now, *before]
+
     def _is_placeless(self, pod: JSON) -> bool:
         if not is_workload(pod) or is_deleting(pod):
             return False
@@ -126,6 +155,8 @@ class Truth:
     def note(self, entry: Entry, who: str) -> None:
         """Take a write. ``who``: "" for everybody but unmoor."""
         kind = entry.obj.get("kind")
+        if self._makes_room(entry, who):
+            self.room_at = self.time_s()
         if kind == "Pod":
             self._note_pod(entry)
         elif kind == "Node":
@@ -145,6 +176,22 @@ class Truth:
         elif kind == "Disruption" and entry.type == "ADDED":
             self.commands[entry.obj["spec"].get("method", "")] += 1
 
+    def _makes_room(self, entry: Entry, who: str) -> bool:
+        old, new = entry.old, entry.obj
+        match new.get("kind"):
+            case "Pod":
+                node = new["spec"].get("nodeName", "")
+                is_leaving = entry.type == "DELETED" or is_deleting(new) or not is_workload(new)
+                return bool(node) and node not in self.going and is_leaving
+            case "Node":
+                return entry.type != "DELETED" and (old is None or _room_of(old) != _room_of(new))
+            case "Machine":
+                if old is None:
+                    return not who
+                return (old.get("status") or {}) != (new.get("status") or {})
+            case _:
+                return False
+
     def _note_pod(self, entry: Entry) -> None:
         pod = entry.obj
         node = pod["spec"].get("nodeName", "")
@@ -153,6 +200,8 @@ class Truth:
         was = entry.old is not None and self._is_placeless(entry.old)
         if was and (entry.type == "DELETED" or not self._is_placeless(pod)):
             self.placeless_until[uid(pod)] = self.time_s()
+            assert entry.old is not None
+            self.last_seen[uid(pod)] = entry.old
         if entry.type == "DELETED":
             return
         if pod["spec"].get("nodeName") and uid(pod) not in self.bound_at:
@@ -242,6 +291,14 @@ def has_found_no_place(pod: JSON) -> bool:
         == ("PodScheduled", "False", "Unschedulable")
         for one in said
     )
+
+
+def _room_of(node: JSON) -> list[Any]:
+    """All that decides who may be on a node."""
+    status = node.get("status") or {}
+    ready = [one["status"] for one in status.get("conditions") or () if one["type"] == "Ready"]
+    labels = node["metadata"].get("labels")
+    return [node["spec"], labels, status.get("allocatable"), ready, is_deleting(node)]
 
 
 def asked_of(provisioner: JSON) -> JSON:

@@ -1,0 +1,69 @@
+"""Was there room already, when a machine is made?
+
+The oracle is asked, on the true state of the server. So what is found is a mistake in what leads to
+a plan or follows from it; a mistake of the oracle itself is for others to find (tests/engine).
+
+Must not: import policy or lifecycle, or write anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from unmoor.engine import oracle
+from unmoor.engine.scene import Scene
+from unmoor.engine.scenery import scene_of
+from unmoor.model.base import JSON
+from unmoor.model.kinds import KINDS, PODS
+from unmoor.model.pod import Pod
+from unmoor.model.snapshot import View
+from unmoor.sim import truth as true
+from unmoor.sim.truth import Truth
+
+LOOKED_AT = (
+    "CSINode",
+    "DaemonSet",
+    "Machine",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "Provisioner",
+    "StorageClass",
+)
+
+
+def overlooked(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
+    """Say where everybody without a place would have found one, had ``made`` not been made.
+
+    Nothing is said when it cannot be told: unmoor may not know yet of room that was
+    made in the last ``blind_s``; of several machines of one plan, only the first is looked at.
+    Machines that are not launched yet count only in a cloud that is out of nothing.
+    """
+    lately = truth.time_s() - blind_s
+    made_lately = [one for one, (_, at) in truth.made.items() if at > lately]
+    if truth.room_at > lately or any(one != true.uid(made) for one in made_lately):
+        return
+    pods = [_typed(body) for body in truth.placeless(blind_s)]
+    scene = _scene(truth, pods, without=[true.name(made)])
+    started = scene.started if truth.is_in_stock else ()
+    scene = msgspec.structs.replace(scene, templates=(), started=started)
+    plan = oracle.solve(scene, pods)
+    if pods and not plan.refused:
+        places = sorted(plan.placements.items())
+        found = ", ".join(f"{name} on {where}" for (_, name), where in places)
+        yield f"there was room without it: {found}"
+
+
+def _scene(truth: Truth, pods: Iterable[Pod], without: Iterable[str] = ()) -> Scene:
+    view = View.of(*(_typed(one) for kind in LOOKED_AT for one in truth.all(kind)))
+    placing = [pod.key for pod in pods if view.get(PODS, pod.name, pod.namespace) is not None]
+    return scene_of(view, truth.types, without=tuple(without), placing=placing)
+
+
+def _typed(body: JSON) -> Any:
+    return msgspec.convert(body, KINDS[body["kind"]].type, strict=False)
