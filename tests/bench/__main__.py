@@ -17,7 +17,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tests.bench.measuring import BENCHMARKS, ROOT, Figure, Size
+from tests.bench.engine import BENCHMARKS
+from tests.bench.measuring import ROOT, Figure, Size
 
 KEPT = ROOT / ".benchmarks" / "measured.json"
 """What was measured last, by benchmark."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.bench.__main__ import KEPT, shown
-from tests.bench.measuring import BENCHMARKS, ROOT, Figure
+from tests.bench.engine import BENCHMARKS
+from tests.bench.measuring import ROOT, Figure
 
 PAGE = ROOT / "docs/performance.md"
 PARTS_SHOWN = 10

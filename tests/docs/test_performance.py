@@ -6,7 +6,8 @@ import pytest
 
 from tests.bench import page
 from tests.bench.__main__ import number, shown
-from tests.bench.measuring import BENCHMARKS, Benchmark, Figure, Size
+from tests.bench.engine import BENCHMARKS
+from tests.bench.measuring import Benchmark, Figure, Size
 
 TINY = Size(nodes=12, pods=300, rate=500, seconds=0.5, face_pods=20, placed_pods=100)
 MEASURED = [one for one in BENCHMARKS if one.name != "parts"]

@@ -1,0 +1,81 @@
+"""What does the engine cost that is asked of every node? Benchmarks and their goals.
+
+Must not: judge, as in ``measuring``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+from statistics import linear_regression
+from typing import Any
+
+from tests.bench import measuring
+from tests.bench.measuring import GIB, Benchmark, Figure, Size, client
+
+GROWTH = (100, 30, 10, 3, 1)
+"""Of twice the nodes that unmoor is designed for, so many parts make a cluster."""
+
+
+def engine_pass(size: Size) -> dict[str, Any]:
+    """Each node of a realistic cluster, for two thirds of the pods."""
+    sizes = ("--nodes", str(size.nodes), "--pods", str(size.pods * 2 // 3))
+    return client("tests.bench.passes", *sizes)
+
+
+def read_engine_pass(raw: dict[str, Any]) -> Iterator[Figure]:
+    """One question and all of them."""
+    yield Figure("before the first question", raw["compile_s"], "s")
+    yield Figure("one simulation, median", raw["median_s"] * 1e3, "ms")
+    yield Figure("one simulation, worst", raw["worst_s"] * 1e3, "ms")
+    yield Figure("a full pass, by processor time", raw["total_s"], "s", goal=5.0)
+    yield Figure("a full pass, by the clock", raw["wall_s"], "s")
+    yield Figure("peak memory, the cluster included", raw["peak_mb"] / GIB, "GiB", goal=1.5)
+    yield Figure("nodes whose pods fit elsewhere", raw["deleted"], "")
+    yield Figure("nodes whose pods need a new machine", raw["replaced"], "")
+    yield Figure("nodes with pods that fit nowhere", raw["refused"], "")
+
+
+def engine_growth(size: Size) -> dict[str, Any]:
+    """A hundred nodes of each of a few sizes, with 20 pods on a node."""
+    found = {}
+    for nodes in (max(2 * size.nodes // parts, 2) for parts in GROWTH):
+        sizes = ("--nodes", str(nodes), "--pods", str(20 * nodes), "--sample", "100")
+        found[str(nodes)] = client("tests.bench.passes", *sizes)
+    return found
+
+
+def read_engine_growth(raw: dict[str, Any]) -> Iterator[Figure]:
+    """A simulation at each size, and the exponent by least squares on logarithms."""
+    for nodes, one in raw.items():
+        yield Figure(f"one simulation, median, {int(nodes):,} nodes", one["median_s"] * 1e3, "ms")
+    sizes = [log(int(nodes)) for nodes in raw]
+    slope, _ = linear_regression(sizes, [log(one["median_s"]) for one in raw.values()])
+    yield Figure("exponent of a simulation", slope, "", goal=1.0)
+    slope, _ = linear_regression(sizes, [log(one["compile_s"]) for one in raw.values()])
+    yield Figure("exponent of what comes before the first question", slope, "", goal=1.2)
+
+
+BENCHMARKS = (
+    *measuring.BENCHMARKS,
+    Benchmark(
+        "engine-pass",
+        "Would its pods fit elsewhere? Asked of every node",
+        "A realistic cluster of 5,000 nodes and 100,000 pods with every constraint kind in it. "
+        "Each node in turn is taken out with its pods, these are placed on the others and on new "
+        "machines, and everything is put back. Nearly every workload of this cluster is a class of "
+        "its own, and most of the time goes into meeting each for the first time; the goal waits "
+        "for a filter in bulk, and for refusals that are kept.",
+        engine_pass,
+        read_engine_pass,
+    ),
+    Benchmark(
+        "engine-growth",
+        "How that grows with the cluster",
+        "The same of a hundred nodes in clusters of several sizes. An exponent of 1 means: twice "
+        "the cluster, twice the time.",
+        engine_growth,
+        read_engine_growth,
+    ),
+)
+"""All of them, in the order of the page."""

@@ -1,0 +1,81 @@
+"""What does it cost to ask of every node whether its pods fit elsewhere? (a process of its own)
+
+python -m tests.bench.passes --nodes 5000 --pods 100000
+python -m tests.bench.passes --nodes 1000 --pods 20000 --sample 100
+
+Must not: count how long it takes to make the cluster up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from tests.bench.gauges import Stopwatch, memory_mb
+from unmoor.cloud.catalogue import ec2_types
+from unmoor.engine.bulk.whatif import WhatIf
+from unmoor.engine.scenery import Scenery
+from unmoor.model import kinds
+from unmoor.runtime.store import Store
+from unmoor.sim.clusters import generator
+from unmoor.sim.clusters.mix import Mix
+
+KNOWN = {one.kind: one for one in vars(kinds).values() if isinstance(one, kinds.Resource)}
+
+
+def store_of(nodes: int, pods: int) -> Store:
+    """A store with a realistic cluster in it."""
+    store = Store()
+    for ref, body in generator.generate(Mix(seed=1, nodes=nodes, pods=pods), ec2_types()):
+        kind = KNOWN.get(ref.kind)
+        if kind is not None:
+            body["metadata"]["resourceVersion"] = "1"
+            store.put(kind, msgspec.convert(body, kind.type, strict=False))
+    return store
+
+
+def measured(nodes: int, pods: int, sample: int) -> dict[str, Any]:
+    """Ask of each node, or of ``sample`` nodes evenly; processor time."""
+    scene = Scenery().scene_of(store_of(nodes, pods).freeze(), ec2_types())
+    names = [place.name for place in scene.places if place.is_node]
+    step = max(len(names) // sample, 1) if sample else 1
+    asked = WhatIf(scene)
+    whole = Stopwatch()
+    asked.without(())
+    compiled_s = whole.cpu_s
+    took, placed = [], {"deleted": 0, "replaced": 0, "refused": 0}
+    for name in names[::step]:
+        watch = Stopwatch()
+        plan = asked.without((name,))
+        took.append(watch.cpu_s)
+        answer = "refused" if plan.refused else "replaced" if plan.machines else "deleted"
+        placed[answer] += 1
+    return {
+        "nodes": len(names),
+        "pods": sum(len(place.pods) for place in scene.places),
+        "compile_s": compiled_s,
+        "median_s": median(took),
+        "worst_s": max(took),
+        "total_s": whole.cpu_s,
+        "wall_s": whole.wall_s,
+        "peak_mb": memory_mb(),
+        **placed,
+    }
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nodes", type=int, required=True)
+    parser.add_argument("--pods", type=int, required=True)
+    parser.add_argument("--sample", type=int, default=0)
+    given = parser.parse_args()
+    print(json.dumps(measured(given.nodes, given.pods, given.sample)))
+
+
+if __name__ == "__main__":
+    main()
