@@ -106,8 +106,13 @@ class Ground:
     async def rise(
         self, *machines: tuple[Ref, JSON], ttl_s: int | None = None, **more: str
     ) -> None:
-        """Apply these machines and all that they need; ``more`` are settings."""
-        spec: JSON = {} if ttl_s is None else {"ttlSecondsAfterEmpty": ttl_s}
+        """Apply these machines and all that they need; ``more`` are settings.
+
+        No other is bought for pods that wait: a story is about the machines that it has.
+        """
+        spec: JSON = {"limits": {"resources": {"cpu": "0"}}}
+        if ttl_s is not None:
+            spec["ttlSecondsAfterEmpty"] = ttl_s
         await self.apply(
             objects.namespace(NAMESPACE),
             objects.namespace(FIELD),
