@@ -65,6 +65,7 @@ EXPLAINED = (
     "priorityclasses",
     "storageclasses",
     "csinodes",
+    "runtimeclasses",
     "volumeattachments",
     "leases",
     "customresourcedefinitions",
