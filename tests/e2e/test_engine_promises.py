@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from random import Random
 
 import pytest
-import pytest_asyncio
 
-from tests.controlplane import ControlPlane
-from tests.e2e import engine_machines, engine_mistakes, engine_promises, vouching
+from tests.e2e import engine_machines, engine_mistakes, engine_promises
 from tests.e2e.engine_promises import Objects
 from tests.e2e.vouching import Court
 from unmoor.cloud.catalogue import ec2_types
@@ -30,18 +28,6 @@ MISTAKES = (
     engine_mistakes.ignores_host_ports,
     engine_mistakes.attaches_one_volume_too_many,
 )
-
-
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    with vouching.control_plane(tmp_path_factory.mktemp("plane")) as started:
-        yield started
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def court(plane: ControlPlane) -> AsyncIterator[Court]:
-    async with vouching.opened(plane) as opened:
-        yield opened
 
 
 def cluster(seed: int) -> Objects:
