@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.builders import changed, machine, node, pod
+from tests.builders import changed, machine, node, pod, provisioner
 from tests.engine.pieces import (
     asking,
     csi_node,
@@ -28,6 +28,7 @@ from unmoor.model import names, resources
 from unmoor.model.base import Object
 from unmoor.model.kinds import KIND_OF, KINDS, PODS
 from unmoor.model.pod import Pod
+from unmoor.model.provisioner import Limits
 from unmoor.model.scheduling import (
     Affinity,
     ClaimSource,
@@ -329,7 +330,14 @@ def test_the_same_question_gets_the_same_answer() -> None:
 def anything(dice: random.Random, number: int) -> Object:
     """Some object of a small world, as it may be."""
     name = dice.choice("abc")
-    match dice.randrange(9):
+    match dice.randrange(11):
+        case 9:
+            return machine(f"m-{name}", is_new=True, labels={"number": str(dice.randrange(2))})
+        case 10:
+            cores = dice.choice((None, "0", "8", "a lot"))
+            written = provisioner(name, weight=dice.choice((None, 1, 101)))
+            limits = None if cores is None else Limits(resources={"cpu": cores})
+            return changed(written, spec__limits=limits)
         case 0:
             gone = builders.NOW if dice.random() < 0.2 else None
             return node(name, deleted_at=gone, is_ready=dice.random() < 0.5)
@@ -366,9 +374,12 @@ def test_what_is_kept_is_what_would_be_made_from_scratch(seed: int) -> None:
         view = views[-1] if dice.random() < 0.8 else dice.choice(views)
         without = dice.sample(["a", "b", "m-c"], dice.randrange(2))
         placing = set(dice.sample(sorted(view.all(PODS)), min(2, len(view.all(PODS)))))
-        kept = state.scenery.scene_of(view, TYPES, without=without, placing=placing)
+        types = TYPES if dice.random() < 0.8 else (instance_type(is_available=False),)
+        kept = state.scenery.scene_of(view, types, without=without, placing=placing)
+        if dice.random() < 0.1:
+            state.scenery.rest()
 
-        assert kept == scene_of(view, TYPES, without=without, placing=placing)
+        assert kept == scene_of(view, types, without=without, placing=placing)
 
 
 def test_after_a_failure_everything_is_made_again() -> None:

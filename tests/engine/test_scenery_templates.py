@@ -19,7 +19,7 @@ from tests.engine.pieces import (
     with_spec,
 )
 from unmoor.engine.scene import Scene, Started, Template
-from unmoor.engine.scenery import scene_of
+from unmoor.engine.scenery import Scenery, scene_of
 from unmoor.model import names
 from unmoor.model.instance import InstanceType
 from unmoor.model.taint import Taint
@@ -289,3 +289,16 @@ def test_machines_that_differ_in_their_taints_alone_are_told_apart() -> None:
         ((MINE,), {}),
         ((), {"cpu": 1000, "pods": 1}),
     ]
+
+
+def test_what_was_found_out_is_kept_as_long_as_a_provisioner_asks_for_the_same() -> None:
+    scenery, new = Scenery(), machine("m-new", is_new=True)
+    before = scenery.scene_of(view_of(provisioner(), new), (SMALL, LARGE))
+    scenery.rest()
+    reported = changed(provisioner(), status__resources={"cpu": "4"})
+    after = scenery.scene_of(view_of(reported, new, node("a")), (SMALL, LARGE))
+    other = scenery.scene_of(view_of(requiring(wants(names.ARCH, "In", "arm64")), new), (LARGE,))
+
+    assert after.templates[0] is before.templates[0]
+    assert after.started[0].types is before.started[0].types
+    assert (types_of(other.templates[0]), types_of(other.started[0])) == ([], ["m.large"])

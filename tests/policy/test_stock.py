@@ -53,6 +53,18 @@ def test_its_price_stays_known() -> None:
     assert large is LARGE
 
 
+def test_a_type_whose_name_begins_another_one_is_not_taken_for_it() -> None:
+    view = sold_out(OfferingName("smaller", "z1", "spot"))
+
+    assert to_be_had(view, 0) == {"small": ["spot", "on-demand"], "large": ["spot"]}
+
+
+def test_when_nothing_is_sold_out_the_list_is_the_clouds() -> None:
+    types = (SMALL, LARGE)
+
+    assert stock.in_stock(sold_out(), types, moment()) is types
+
+
 @pytest.mark.parametrize(
     ("problem", "pause_s"), [(None, 300), (Problem(ProblemKind.UNKNOWN, "timeout"), 10)]
 )

@@ -19,7 +19,7 @@ from unmoor.engine.sites import offerings_of, suits
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.machine import Machine
-from unmoor.model.provisioner import Provisioner, requirements_of, validate
+from unmoor.model.provisioner import Provisioner, ProvisionerSpec, requirements_of, validate
 from unmoor.model.requirement import RequirementError, Requirements
 from unmoor.model.resources import Resources
 
@@ -36,32 +36,75 @@ class _Future(msgspec.Struct, frozen=True):
     capacity: Resources
 
 
-def started_of(
-    machines: Iterable[Machine], types: Sequence[InstanceType], daemons: tuple[Daemon, ...]
-) -> list[Started]:
-    """Return what these machines may become."""
-    by_name = {one.name: one for one in types}
-    known: dict[object, _Future | None] = {}
-    found = []
-    for machine in machines:
-        spec, labels = machine.spec, machine.metadata.labels
-        same = (spec.requirements, spec.taints, tuple(labels.items()))
-        if same not in known:
-            known[same] = _future(machine, by_name, daemons)
-        future = known[same]
-        if future is None:
-            continue
-        started = Started(
-            name=machine.name,
-            provisioner=machine.provisioner_name,
-            requirements=future.requirements,
-            taints=spec.taints,
-            types=future.types,
-            daemons=future.daemons,
-            capacity=future.capacity,
-        )
-        found.append(started)
-    return found
+class Ahead:
+    """Keeps what it has found out for the last scene, as long as what it follows from is the same.
+
+    Dropping it costs time only.
+    """
+
+    def __init__(self) -> None:
+        """Start knowing nothing."""
+        self._types: tuple[InstanceType, ...] = ()
+        self._daemons: tuple[Daemon, ...] = ()
+        self._futures: dict[object, _Future | None] = {}
+        self._templates: dict[str, tuple[ProvisionerSpec, Template]] = {}
+
+    def look(self, types: Sequence[InstanceType], daemons: tuple[Daemon, ...]) -> None:
+        """Go by what the cloud offers now, and by what DaemonSets ask."""
+        sold = tuple(types)
+        if sold != self._types or daemons != self._daemons:
+            self._types, self._daemons = sold, daemons
+            self._futures, self._templates = {}, {}
+
+    def started_of(self, machines: Iterable[Machine]) -> list[Started]:
+        """Return what these machines may become."""
+        before, self._futures = self._futures, {}
+        by_name: dict[str, InstanceType] = {}
+        found = []
+        for machine in machines:
+            spec, labels = machine.spec, machine.metadata.labels
+            same = (spec.requirements, spec.taints, tuple(labels.items()))
+            if same not in self._futures:
+                if same not in before:
+                    by_name = by_name or {one.name: one for one in self._types}
+                    before[same] = _future(machine, by_name, self._daemons)
+                self._futures[same] = before[same]
+            future = self._futures[same]
+            if future is None:
+                continue
+            started = Started(
+                name=machine.name,
+                provisioner=machine.provisioner_name,
+                requirements=future.requirements,
+                taints=spec.taints,
+                types=future.types,
+                daemons=future.daemons,
+                capacity=future.capacity,
+            )
+            found.append(started)
+        return found
+
+    def templates_of(
+        self, provisioners: Iterable[Provisioner], used: Mapping[str, Resources]
+    ) -> list[Template]:
+        """Return what the next machine of each would be.
+
+        ``used``: by provisioner, the capacity of its machines, as far as it counts against its
+        limits. Never raises: what is wrong with a provisioner is its ``problem``.
+        """
+        before, self._templates = self._templates, {}
+        found = []
+        for one in provisioners:
+            known = before.get(one.name)
+            if known is None or known[0] != one.spec:
+                known = (one.spec, _template(one, self._types, self._daemons))
+            self._templates[one.name] = known
+            template = known[1]
+            if one.limits and template.requirements:  # Without any, it is broken.
+                left = left_by(one, used.get(one.name, {}))
+                template = msgspec.structs.replace(template, remaining=left.amounts)
+            found.append(template)
+        return found
 
 
 def _future(
@@ -87,17 +130,10 @@ def _future(
     )
 
 
-def template_of(
-    provisioner: Provisioner,
-    types: Sequence[InstanceType],
-    daemons: tuple[Daemon, ...],
-    used: Resources,
+def _template(
+    provisioner: Provisioner, types: tuple[InstanceType, ...], daemons: tuple[Daemon, ...]
 ) -> Template:
-    """Return what a provisioner's next machine would be.
-
-    ``used``: the capacity of its machines, as far as it counts against its limits. Never raises:
-    what is wrong with the provisioner is its ``problem``.
-    """
+    """Return all of it but what its limits leave."""
     errors = validate(provisioner)
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
@@ -117,7 +153,6 @@ def template_of(
         taints=provisioner.spec.taints,
         types=available,
         daemons=asked_of(daemons, requirements, provisioner.spec.taints),
-        remaining=left_by(provisioner, used).amounts,
         problem="" if available else _nothing_to_be_had(provisioner, requirements, suiting),
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from unmoor.engine.ahead import started_of, template_of
+from unmoor.engine.ahead import Ahead
 from unmoor.engine.daemons import Daemon, daemons_of
 from unmoor.engine.places import Sources, capacity_of, place_of
 from unmoor.engine.scene import Place, Scene
@@ -48,10 +48,10 @@ def scene_of(
 
 
 class Scenery:
-    """Keeps the places of the last scene, for those that have not changed since.
+    """Keeps what was found out for the last scene, as far as nothing has changed since.
 
     Dropping it costs time only. It keeps the last view, too, from which a later one of the same
-    store tells what has changed. Not to be shared between threads.
+    store tells what has changed. Not to be used by two threads at a time.
     """
 
     def __init__(self) -> None:
@@ -60,11 +60,17 @@ class Scenery:
         self._pods: dict[str, tuple[Pod, ...]] = {}
         self._daemons: tuple[Daemon, ...] = ()
         self._known: dict[tuple[bool, str], tuple[Sources, Place]] = {}
+        self._ahead = Ahead()
 
     @property
     def kept(self) -> int:
         """How many places are kept."""
         return len(self._known)
+
+    def rest(self) -> None:
+        """Let the last view go, as nobody will ask for a while: an old view grows with time."""
+        self._last = None
+        self._pods = {}
 
     def scene_of(
         self,
@@ -77,6 +83,7 @@ class Scenery:
         """Return what a simulation looks at (see :func:`scene_of`)."""
         last, self._last = self._last, None  # What is left half done is not used again.
         known, self._known = self._known, {}
+        ahead, self._ahead = self._ahead, Ahead()
         daemons = self._follow(view, last)
         if daemons != self._daemons:
             known, self._daemons = {}, daemons
@@ -94,7 +101,8 @@ class Scenery:
             kept[key] = before
             found.append(before[1])
         begun = [one for one in roll.machines if not one.provider_id and one.name not in gone]
-        started = started_of(begun, types, daemons)
+        ahead.look(types, daemons)
+        started = ahead.started_of(begun)
         lost = (one for one in roll.lost if one.name not in gone)
         provisioners = [one for one in view.sorted(PROVISIONERS) if not one.is_deleting]
         used = _used(
@@ -103,10 +111,8 @@ class Scenery:
             + [(one.provisioner, one.capacity) for one in started]
             + [(one.provisioner_name, capacity_of(None, one)) for one in lost],
         )
-        templates = [
-            template_of(one, types, daemons, used.get(one.name, {})) for one in provisioners
-        ]
-        self._last, self._known = view, kept
+        templates = ahead.templates_of(provisioners, used)
+        self._last, self._known, self._ahead = view, kept, ahead
         return Scene(
             view=view,
             places=tuple(sorted(found, key=lambda place: place.order)),

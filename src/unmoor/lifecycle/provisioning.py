@@ -14,10 +14,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from unmoor.engine import scenery, solving
+from unmoor.engine import solving
 from unmoor.engine.limits import left_by
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.scene import Scene
+from unmoor.engine.scenery import Scenery
 from unmoor.lifecycle import new_machine
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe
@@ -47,7 +48,8 @@ class Memory(msgspec.Struct, frozen=True):
 
     ``known``: pods (uid) that are in the batch, or were planned. ``began_at``: when the batch under
     way began, None when there is none; ``latest_at``: when the last pod joined it. ``again_at``:
-    when pods that were planned and still wait are looked at again.
+    when pods that were planned and still wait are looked at again. ``scenery``: what the last look
+    has found out about the cluster.
     """
 
     known: frozenset[str] = frozenset()
@@ -55,6 +57,7 @@ class Memory(msgspec.Struct, frozen=True):
     latest_at: float = 0.0
     again_at: float = 0.0
     told: Told = Told()
+    scenery: Scenery = msgspec.field(default_factory=Scenery)
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -65,11 +68,19 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     wanting = provisionable.find(view, moment)
     batch = _batch(wanting, memory or Memory(), moment)
     if not wanting.pods:
-        return Step(verdicts=wanting.verdicts)
+        return Step(memory=_at_rest(memory), verdicts=wanting.verdicts)
     due = batch.again_at if batch.began_at is None else _ends_at(batch, view.settings)
     if due is not None and moment.mono < due:
         return Step(memory=batch, verdicts=wanting.verdicts, wake_at=due)
     return _look(view, wanting, batch, moment)
+
+
+def _at_rest(memory: Memory | None) -> Memory | None:
+    """Nobody waits: there is nothing to remember but what is the same next time."""
+    if memory is None:
+        return None
+    memory.scenery.rest()
+    return Memory(scenery=memory.scenery)
 
 
 def _batch(wanting: Wanting, memory: Memory, moment: Moment) -> Memory:
@@ -116,7 +127,8 @@ def _plan(
     batch: Memory,
     moment: Moment,
 ) -> Step[Memory]:
-    scene = scenery.scene_of(view, types, placing=[pod.key for pod in wanting.leaving])
+    leaving = [pod.key for pod in wanting.leaving]
+    scene = batch.scenery.scene_of(view, types, placing=leaving)
     plan = solving.solve(scene, wanting.pods)
     order = Order(view, scene, plan, wanting)
     result = order.result()
@@ -125,7 +137,7 @@ def _plan(
     again_at = moment.mono if order.is_cut else moment.after(retry_s)
     return Step(
         effects=(*order.creates, *_nominated(result.places), *said),
-        memory=Memory(known=batch.known, again_at=again_at, told=told),
+        memory=Memory(batch.known, again_at=again_at, told=told, scenery=batch.scenery),
         verdicts=(*wanting.verdicts, *report.verdicts(wanting, result)),
         wake_at=again_at,
         facts=(Fact("provisioner_scheduling_queue_depth", value=float(len(wanting.pods))),),

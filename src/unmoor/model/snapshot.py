@@ -10,7 +10,7 @@ Must not: be changed by whoever receives it. The underscored writers are the sto
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -228,6 +228,12 @@ class View:
     def answer(self, asked: Asked, subject: str) -> Answer[Any] | None:
         """What the outside last said to a question, None when it was not asked."""
         return self._answers.get((asked, subject))
+
+    def answers(self, asked: Asked) -> Iterator[tuple[str, Answer[Any]]]:
+        """All that was last said to one sort of question, by subject, in no particular order."""
+        for (what, subject), answer in self._answers.items():
+            if what is asked:
+                yield subject, answer
 
     def instance(self, provider_id: str) -> Answer[CloudInstance] | None:
         """What the cloud last said about one machine."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from unmoor.model.instance import InstanceType, Offering, OfferingName
+from unmoor.model.instance import InstanceType, OfferingName
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.snapshot import View
@@ -39,24 +39,29 @@ def ask_again_at(view: View, answer: Sold) -> float:
 def in_stock(
     view: View, types: tuple[InstanceType, ...], moment: Moment
 ) -> tuple[InstanceType, ...]:
-    """Return the types with the offerings that are sold out marked as such."""
-    return tuple(_in_stock(view, one, moment) for one in types)
+    """Return the types with the offerings that are sold out marked as such.
+
+    When nothing is, they are the same object; and a type of which everything is to be had is.
+    """
+    out = _sold_out(view, moment)
+    return tuple(_in_stock(one, out) for one in types) if out else types
 
 
-def _in_stock(view: View, one: InstanceType, moment: Moment) -> InstanceType:
-    """A type of which everything is to be had stays the same object."""
-    out = [offering for offering in one.offerings if _is_out(view, one, offering, moment)]
-    if not out:
+def _sold_out(view: View, moment: Moment) -> frozenset[str]:
+    """The names of the offerings that were refused not long ago."""
+    memory_s = view.settings.cadence.stock_out_memory_s
+    refused = view.answers(Asked.STOCK_OUT)
+    return frozenset(name for name, said in refused if moment.mono < said.at.after(memory_s))
+
+
+def _in_stock(one: InstanceType, out: frozenset[str]) -> InstanceType:
+    if not any(name.startswith(one.name) for name in out):  # As most: nothing has to be spelled.
+        return one
+    is_out = [str(OfferingName(one.name, o.zone, o.capacity_type)) in out for o in one.offerings]
+    if not any(is_out):
         return one
     offerings = tuple(
-        msgspec.structs.replace(offering, is_available=False) if offering in out else offering
-        for offering in one.offerings
+        msgspec.structs.replace(offering, is_available=False) if gone else offering
+        for offering, gone in zip(one.offerings, is_out, strict=True)
     )
     return msgspec.structs.replace(one, offerings=offerings)
-
-
-def _is_out(view: View, one: InstanceType, offering: Offering, moment: Moment) -> bool:
-    name = OfferingName(one.name, offering.zone, offering.capacity_type)
-    refused = view.answer(Asked.STOCK_OUT, str(name))
-    memory_s = view.settings.cadence.stock_out_memory_s
-    return refused is not None and moment.mono < refused.at.after(memory_s)
