@@ -1,4 +1,4 @@
-"""Write what code can write better than a person: docs/cases.md, docs/reference, docs/demo.svg.
+"""Write what code can write better than a person: docs/cases.md, docs/reference, the pictures.
 
 A page is a function of its source, and of nothing else. Each names its source in its first line.
 
@@ -35,7 +35,7 @@ from unmoor.sim.stored import STORED
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]  # as a script we are not the package that the tests import
 
-from hack import kinds, picture, reasons  # noqa: E402
+from hack import drawn_plan, kinds, picture, reasons  # noqa: E402
 
 SRC = ROOT / "src/unmoor"
 DIFF_LINES_SHOWN = 12
@@ -340,6 +340,7 @@ def help_of(command: click.Command, parent: click.Context | None, name: str) -> 
 
 PAGES = (
     Page("docs/demo.svg", picture.demo),
+    Page("docs/engine.svg", drawn_plan.worked),
     made("docs/cases.md", "Upstream test cases", "tests/cases.toml", cases_lines),
     *(
         made(f"docs/reference/{name}", title, f"src/unmoor/{source}", lines)

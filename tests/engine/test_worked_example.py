@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.engine.scenes import (
-    WEB,
-    ZONES,
-    instance_type,
-    place,
-    pod,
-    scene,
-    solve,
-    some,
-    spread,
-    template,
-)
+from tests.engine.scenes import solve
+from tests.engine.worked_example import PODS, SCENE
 from unmoor.engine import solving
 from unmoor.engine.plan import Plan
 from unmoor.model import names
@@ -38,20 +28,7 @@ def told(plan: Plan) -> list[str]:
 
 
 def test_the_page_tells_what_the_engine_says() -> None:
-    types = [
-        instance_type("small", cpu=2, memory_gib=4, pods=10),
-        instance_type("large", cpu=4, memory_gib=8, pods=10),
-    ]
-    there = pod("web", node="n1", labels=WEB, cpu="1")
-    on = scene(place("n1", ZONES[0], there, cpu="4", room="10"), template(types=types))
-    pods = [
-        pod("batch", cpu="3"),
-        *some(2, labels=WEB, cpu="1", topologySpreadConstraints=[spread()]),
-        pod("db", labels={"app": "db"}, cpu="500m", memory="3Gi"),
-        pod("gpu", requests={"example.com/gpu": "1"}),
-    ]
+    plan = solving.solve(SCENE, PODS)
 
-    plan = solving.solve(on, pods)
-
-    assert plan == solve(on, pods)
+    assert plan == solve(SCENE, list(PODS))
     assert "\n".join(told(plan)) in PAGE.read_text()
