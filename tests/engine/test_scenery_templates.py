@@ -20,6 +20,7 @@ from tests.engine.pieces import (
 )
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.scenery import Scenery, scene_of
+from unmoor.engine.sites import offerings_of
 from unmoor.model import names
 from unmoor.model.instance import InstanceType
 from unmoor.model.taint import Taint
@@ -255,6 +256,19 @@ def test_a_started_machine_may_become_what_its_requirements_name() -> None:
     assert types_of(one) == ["m.large"]
     assert one.requirements.get(names.ZONE).only_value == "z1"
     assert one.requirements.get("team").only_value == "red"
+
+
+def test_a_started_machine_stays_a_place_when_all_its_types_are_sold_out() -> None:
+    """The cloud has not been asked for it yet; it may have some again by then."""
+    gone = instance_type("m.gone", is_available=False)
+    wanted = (wants(names.INSTANCE_TYPE, "In", "m.gone"), wants(names.ZONE, "In", "z1"))
+    begun = [machine(name, is_new=True, requirements=wanted) for name in ("m-a", "m-b")]
+    one, other = scene(*begun, types=(gone, LARGE)).started
+
+    assert types_of(one) == ["m.gone"]
+    assert {sold.zone for sold in offerings_of(one.types[0], one.requirements)} == {"z1"}
+    assert one.types[0] is other.types[0]
+    assert not any(sold.is_available for sold in gone.offerings)
 
 
 def test_started_machines_come_by_name() -> None:

@@ -6,7 +6,7 @@ added to what they ask for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -18,9 +18,10 @@ from tests.lifecycle.rows import MACHINE, PROVISIONING
 from unmoor.lifecycle.effects import Create
 from unmoor.model import names
 from unmoor.model.base import Object
-from unmoor.model.instance import InstanceType
+from unmoor.model.instance import InstanceType, Offering, OfferingName
 from unmoor.model.machine import Machine
 from unmoor.model.moment import rfc3339
+from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.requirement import NodeSelectorRequirement
@@ -126,6 +127,14 @@ def the_one(world: World) -> Machine:
 def asked(machine: Machine) -> Mapping[str, NodeSelectorRequirement]:
     """A machine's requirements by label."""
     return {one.key: one for one in machine.spec.requirements}
+
+
+def sell_out(world: World, sold: InstanceType, offerings: Iterable[Offering]) -> None:
+    """Somebody was refused these offerings just now."""
+    problem = Problem(ProblemKind.INSUFFICIENT_CAPACITY, "none left")
+    for one in offerings:
+        name = str(OfferingName(sold.name, one.zone, one.capacity_type))
+        world.view._answers[Asked.STOCK_OUT, name] = Answer(world.moment, None, problem)
 
 
 def homeless(world: World) -> list[str]:

@@ -47,6 +47,7 @@ class Ahead:
         self._types: tuple[InstanceType, ...] = ()
         self._daemons: tuple[Daemon, ...] = ()
         self._futures: dict[object, _Future | None] = {}
+        self._restocked: dict[str, InstanceType] = {}
         self._templates: dict[str, tuple[ProvisionerSpec, Template]] = {}
 
     def look(self, types: Sequence[InstanceType], daemons: tuple[Daemon, ...]) -> None:
@@ -54,10 +55,15 @@ class Ahead:
         sold = tuple(types)
         if sold != self._types or daemons != self._daemons:
             self._types, self._daemons = sold, daemons
-            self._futures, self._templates = {}, {}
+            self._futures, self._restocked, self._templates = {}, {}, {}
 
     def started_of(self, machines: Iterable[Machine]) -> list[Started]:
-        """Return what these machines may become."""
+        """Return what these machines may become.
+
+        Of whose types none is to be had now may become any of them: the cloud may have some again
+        when it is asked, and gives it up otherwise. Until then it is a place, lest its pods get
+        two.
+        """
         before, self._futures = self._futures, {}
         by_name: dict[str, InstanceType] = {}
         found = []
@@ -67,7 +73,7 @@ class Ahead:
             if same not in self._futures:
                 if same not in before:
                     by_name = by_name or {one.name: one for one in self._types}
-                    before[same] = _future(machine, by_name, self._daemons)
+                    before[same] = self._in_stock(_future(machine, by_name, self._daemons))
                 self._futures[same] = before[same]
             future = self._futures[same]
             if future is None:
@@ -83,6 +89,13 @@ class Ahead:
             )
             found.append(started)
         return found
+
+    def _in_stock(self, future: _Future | None) -> _Future | None:
+        """As if everything were to be had, where nothing is."""
+        if future is None or _to_be_had(future.types, future.requirements):
+            return future
+        types = (self._restocked.setdefault(one.name, _restocked(one)) for one in future.types)
+        return msgspec.structs.replace(future, types=tuple(types))
 
     def templates_of(
         self, provisioners: Iterable[Provisioner], used: Mapping[str, Resources]
@@ -110,9 +123,9 @@ class Ahead:
 def _future(
     machine: Machine, by_name: Mapping[str, InstanceType], daemons: tuple[Daemon, ...]
 ) -> _Future | None:
-    """None when its requirements mean nothing.
+    """None when its requirements mean nothing. Types out of stock count for the capacity, too.
 
-    A type that is out of stock may be back before the launch: it counts for the capacity.
+    Where all of them are, its types are all of them.
     """
     try:
         written = Requirements.from_api(machine.spec.requirements)
@@ -124,7 +137,7 @@ def _future(
     suiting = _suiting((by_name[name] for name in named), requirements)
     return _Future(
         requirements=requirements,
-        types=_to_be_had(suiting, requirements),
+        types=_to_be_had(suiting, requirements) or suiting,
         daemons=asked_of(daemons, requirements, machine.spec.taints),
         capacity=resources.largest(*(one.capacity for one in suiting)),
     )
@@ -185,3 +198,9 @@ def _to_be_had(
     types: Iterable[InstanceType], requirements: Requirements
 ) -> tuple[InstanceType, ...]:
     return tuple(one for one in types if offerings_of(one, requirements))
+
+
+def _restocked(one: InstanceType) -> InstanceType:
+    """The type as it is when everything is to be had."""
+    offerings = (msgspec.structs.replace(sold, is_available=True) for sold in one.offerings)
+    return msgspec.structs.replace(one, offerings=tuple(offerings))

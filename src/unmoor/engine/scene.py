@@ -78,9 +78,10 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 class Started(msgspec.Struct, frozen=True, kw_only=True):
     """A machine that exists and is not launched yet: what it may become.
 
-    ``types``: those that its requirements name and that still are to be had. ``daemons`` as in a
-    template, ``capacity`` as of a place: the most that it may come to. What it was made for is
-    pending and looks for a place like everybody else.
+    ``types``: those that its requirements name and that still are to be had; where none is, all of
+    them, as if they were: the cloud has not been asked yet. ``daemons`` as in a template,
+    ``capacity`` as of a place: the most that it may come to. What it was made for is pending and
+    looks for a place like everybody else.
     """
 
     name: str
