@@ -254,6 +254,7 @@ OURS = {
     "watch_silence_s": 180,
     "lease_gc_grace_s": 60,
     "lost_node_limit_s": 3600,
+    "unready_node_limit_s": 300,
     "launch_backoff_s": 1,
     "launch_backoff_most_s": 60,
     "link_again_s": 10,

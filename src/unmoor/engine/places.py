@@ -2,7 +2,8 @@
 
 That changes while it comes up. Until a node is registered, its machine's labels and taints hold;
 until it is initialized, its machine fills in what the kubelet has not reported yet, and taints that
-only mark the start are overlooked. Those that go away by themselves always are.
+only mark the start are overlooked. Those that go away by themselves are, too, unless they should be
+gone by now.
 
 A place whose quantities cannot be read offers nothing, as does one with a pod on it that cannot be
 read: nobody knows what is left.
@@ -39,6 +40,7 @@ class Sources(msgspec.Struct, frozen=True):
     pods: tuple[Pod, ...]
     volumes: CSINode | None = None
     has_unreadable_pods: bool = False
+    is_late: bool = False
 
     def is_called(self, called: Collection[str]) -> bool:
         """True when the node or the machine has one of these names."""
@@ -48,7 +50,7 @@ class Sources(msgspec.Struct, frozen=True):
 def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Place:
     """Return the place that these make: a pure function, whose answers may be kept."""
     node, machine = sources.node, sources.machine
-    place = _standing(node, machine) if node is not None else _to_come(machine)
+    place = _standing(sources, node) if node is not None else _to_come(machine)
     pods = tuple(pod for pod in sources.pods if not pod.is_terminal)
     reserved = reserved_on(daemons, place.name, place.labels, place.taints, pods)
     return msgspec.structs.replace(
@@ -61,7 +63,8 @@ def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Place:
     )
 
 
-def _standing(node: Node, machine: Machine | None) -> Place:
+def _standing(sources: Sources, node: Node) -> Place:
+    machine = sources.machine
     is_managed = machine is not None or bool(node.provisioner_name)
     is_initialized = node.is_initialized or not is_managed
     is_registered = is_initialized or node.metadata.labels.get(names.REGISTERED) == names.TRUE
@@ -71,13 +74,16 @@ def _standing(node: Node, machine: Machine | None) -> Place:
         labels, taints = {**labels, **_labels_of(machine)}, machine.spec.taints
     if machine is not None and not is_initialized:
         starting = (*starting, *machine.spec.startup_taints)
+    taints = taint.without(taints, starting)
+    if sources.is_late:
+        taints += tuple(one for one in node.spec.taints if taint.has(_EPHEMERAL, one))
     allocatable = _amounts(node.status.allocatable)
     if machine is not None and not is_initialized and allocatable is not None:
         allocatable = _filled(allocatable, _amounts(machine.status.allocatable))
     return Place(
         name=node.name,
         labels=labels,
-        taints=taint.without(taints, starting),
+        taints=taints,
         is_cordoned=node.is_cordoned,
         allocatable=allocatable or {},
         is_initialized=is_initialized,

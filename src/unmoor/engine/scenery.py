@@ -37,14 +37,16 @@ def scene_of(
     *,
     without: Collection[str] = (),
     placing: Collection[Key] = (),
+    late: Collection[str] = (),
 ) -> Scene:
     """Return what a simulation looks at.
 
     ``types``: what the cloud offers, as it is now. ``without``: names of nodes and machines that
     are to go; their pods are nowhere. ``placing``: keys of pods that are to be placed anew, so that
-    they count nowhere.
+    they count nowhere. ``late``: names of nodes whose taints that go by themselves should be gone
+    by now, so that they count.
     """
-    return Scenery().scene_of(view, types, without=without, placing=placing)
+    return Scenery().scene_of(view, types, without=without, placing=placing, late=late)
 
 
 class Scenery:
@@ -79,6 +81,7 @@ class Scenery:
         *,
         without: Collection[str] = (),
         placing: Collection[Key] = (),
+        late: Collection[str] = (),
     ) -> Scene:
         """Return what a simulation looks at (see :func:`scene_of`)."""
         last, self._last = self._last, None  # What is left half done is not used again.
@@ -91,7 +94,7 @@ class Scenery:
         kept: dict[tuple[bool, str], tuple[Sources, Place]] = {}
         found = []
         roll = _Roll.of(view)
-        for key, sources in _sources(roll, self._pods, frozenset(placing)):
+        for key, sources in _sources(roll, self._pods, frozenset(placing), frozenset(late)):
             before = known.get(key)
             if gone and sources.is_called(gone):
                 kept |= {key: before} if before is not None else {}
@@ -195,7 +198,10 @@ class _Roll(msgspec.Struct, frozen=True):
 
 
 def _sources(
-    roll: _Roll, pods_by_node: Mapping[str, tuple[Pod, ...]], placing: frozenset[Key]
+    roll: _Roll,
+    pods_by_node: Mapping[str, tuple[Pod, ...]],
+    placing: frozenset[Key],
+    late: frozenset[str],
 ) -> Iterator[tuple[tuple[bool, str], Sources]]:
     """Each node and each launched machine without one, unless it is being deleted."""
     pods, volumes = roll.view.all(PODS), roll.view.all(CSI_NODES)
@@ -217,6 +223,7 @@ def _sources(
                 pods=there,
                 volumes=volumes.get(("", name)),
                 has_unreadable_pods=name in unreadable,
+                is_late=name in late,
             ),
         )
     for machine in roll.in_flight:

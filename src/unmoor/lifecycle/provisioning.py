@@ -35,7 +35,7 @@ from unmoor.model.provisioner import Provisioner
 from unmoor.model.quantity import QuantityError
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
-from unmoor.policy import provisionable, stock
+from unmoor.policy import provisionable, readiness, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
 
@@ -128,7 +128,8 @@ def _plan(
     moment: Moment,
 ) -> Step[Memory]:
     leaving = [pod.key for pod in wanting.leaving]
-    scene = batch.scenery.scene_of(view, types, placing=leaving)
+    late = readiness.late_nodes(view, moment)
+    scene = batch.scenery.scene_of(view, types, placing=leaving, late=late)
     plan = solving.solve(scene, wanting.pods)
     order = Order(view, scene, plan, wanting)
     result = order.result()

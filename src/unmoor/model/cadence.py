@@ -72,6 +72,13 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     pending_pod_retry_s: Annotated[
         float, Meta(description="until a pod that is still pending is looked at again")
     ] = 10.0
+    unready_node_limit_s: Annotated[
+        float,
+        Meta(
+            description="a node that was up and is not ready is expected back for this long; then "
+            "pods that wait get another place"
+        ),
+    ] = 5 * MINUTE
     # Keeping the picture right
     watch_retry_s: Annotated[
         float, Meta(description="after a failed list or watch, until the next attempt; doubles")

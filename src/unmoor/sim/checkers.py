@@ -334,7 +334,8 @@ def _machine_is_for_want_of_room(self: Checkers, act: Act, entry: Entry) -> Iter
     """No machine is made while everybody would find a place without it."""
     del act
     if entry.type == "ADDED":
-        yield from vacancies.overlooked(self.truth, entry.obj, self.allowances.blind_s)
+        known = self.allowances
+        yield from vacancies.overlooked(self.truth, entry.obj, known.blind_s, known.skew_s)
 
 
 def _limits_hold(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:

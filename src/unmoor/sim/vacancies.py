@@ -9,6 +9,7 @@ Must not: import policy or lifecycle, or write anything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from unmoor.engine import oracle
 from unmoor.engine.scene import Scene
 from unmoor.engine.scenery import scene_of
+from unmoor.model import names
 from unmoor.model.base import JSON
 from unmoor.model.kinds import KINDS, PODS
 from unmoor.model.pod import Pod
@@ -37,11 +39,16 @@ LOOKED_AT = (
 )
 
 
-def overlooked(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
+UNREADY_S, COMING_UP_S = 300.0, 900.0
+"""So long a node that was up, and one that never was, is expected to become ready."""
+
+
+def overlooked(truth: Truth, made: JSON, blind_s: float, skew_s: float = 0.0) -> Iterator[str]:
     """Say where everybody without a place would have found one, had ``made`` not been made.
 
-    Nothing is said when it cannot be told: unmoor may not know yet of room that was
-    made in the last ``blind_s``; of several machines of one plan, only the first is looked at.
+    Nothing is said when it cannot be told: unmoor may not know yet of room that was made in the
+    last ``blind_s``, and its clock may be off by ``skew_s``; of several machines of one plan, only
+    the first is looked at.
     Machines that are not launched yet count only in a cloud that is out of nothing.
     """
     lately = truth.time_s() - blind_s
@@ -49,7 +56,8 @@ def overlooked(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
     if truth.room_at > lately or any(one != true.uid(made) for one in made_lately):
         return
     pods = [_typed(body) for body in truth.placeless(blind_s)]
-    scene = _scene(truth, pods, without=[true.name(made)])
+    late = [true.name(one) for one in truth.all("Node") if _is_late(truth, one, blind_s + skew_s)]
+    scene = _scene(truth, pods, without=[true.name(made)], late=late)
     started = scene.started if truth.is_in_stock else ()
     scene = msgspec.structs.replace(scene, templates=(), started=started)
     plan = oracle.solve(scene, pods)
@@ -59,10 +67,22 @@ def overlooked(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
         yield f"there was room without it: {found}"
 
 
-def _scene(truth: Truth, pods: Iterable[Pod], without: Iterable[str] = ()) -> Scene:
+def _is_late(truth: Truth, node: JSON, slack_s: float) -> bool:
+    """It may have been unready for longer than anybody waits for it."""
+    said = (node.get("status") or {}).get("conditions") or ()
+    stamps = [one.get("lastTransitionTime") for one in said if one["type"] == "Ready"]
+    since = [datetime.fromisoformat(stamp) for stamp in stamps if stamp]
+    age_s = (truth.now() - max([true.created_at(node), *since])).total_seconds()
+    was_up = (node["metadata"].get("labels") or {}).get(names.INITIALIZED) == names.TRUE
+    return age_s + slack_s >= (UNREADY_S if was_up else COMING_UP_S)
+
+
+def _scene(
+    truth: Truth, pods: Iterable[Pod], without: Iterable[str] = (), late: Iterable[str] = ()
+) -> Scene:
     view = View.of(*(_typed(one) for kind in LOOKED_AT for one in truth.all(kind)))
     placing = [pod.key for pod in pods if view.get(PODS, pod.name, pod.namespace) is not None]
-    return scene_of(view, truth.types, without=tuple(without), placing=placing)
+    return scene_of(view, truth.types, without=tuple(without), placing=placing, late=tuple(late))
 
 
 def _typed(body: JSON) -> Any:

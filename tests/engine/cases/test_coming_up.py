@@ -111,6 +111,26 @@ def test_reused_or_new(objects: tuple[Any, ...], asks: dict[str, Any], expected:
     assert outcome(*objects, **asks) == expected
 
 
+@pytest.mark.parametrize(
+    "there",
+    [
+        pytest.param(node("a", taints=(NOT_READY,)), id="it was up"),
+        pytest.param(came((NOT_READY, STARTUP)), id="it was not"),
+        pytest.param(unregistered("a", taints=(NOT_READY,), allocatable=FOUR), id="it is unknown"),
+    ],
+)
+def test_a_node_that_should_be_ready_by_now_is_not_reused(there: Node) -> None:
+    """Its startup taints are overlooked as before: only what goes by itself has had its time."""
+    view = view_of(provisioner(), MACHINE, there)
+    pods = [pending("p")]
+    late = solve(scene_of(view, (instance_type(),), late=["a"]), pods)
+    in_time = solve(scene_of(view, (instance_type(),), late=["b"]), pods)
+
+    assert (len(late.machines), len(in_time.machines)) == (1, 0)
+    [only] = [one for one in scene_of(view, (), late=["a"]).places if one.is_node]
+    assert only.taints == (NOT_READY,)
+
+
 def test_t312_zones_and_hosts_of_nodes_on_their_way_count() -> None:
     played = Rounds(template())
     found = []
