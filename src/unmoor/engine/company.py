@@ -189,7 +189,7 @@ def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: 
 
 def counts_for(wish: Wish, spread: Spread, site: Site) -> bool:
     """True when the pods of this site are counted for spreading."""
-    taints = site.place.taints if isinstance(site, Standing) else site.taints
+    taints = site.place.taints if isinstance(site, Standing) else site.base.taints
     if spread.honors_taints and not taint.tolerates_all(wish.tolerations, taints):
         return False
     if not spread.honors_affinity:

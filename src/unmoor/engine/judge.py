@@ -12,18 +12,20 @@ Must not: choose between nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+
+import msgspec
 
 from unmoor.engine import ports
 from unmoor.engine.ports import HostPort
 from unmoor.engine.refusal import Constraint, Refusal
-from unmoor.engine.scene import Place
+from unmoor.engine.scene import Place, Started, Template
 from unmoor.engine.volumes import Need
 from unmoor.engine.wish import Wish
 from unmoor.model import names, resources, taint
 from unmoor.model.node import Node
-from unmoor.model.node_selector import NodeSelectorTerm
+from unmoor.model.node_selector import FIELD_NAME, NodeSelectorTerm
 from unmoor.model.pod import Pod
 from unmoor.model.resources import Resources
 from unmoor.model.selector import SelectorError
@@ -54,15 +56,12 @@ def placement_refusals(pod: Pod, node: Node) -> tuple[Refusal, ...]:
 
 def node_refusals(wish: Wish, place: Place) -> tuple[Refusal, ...]:
     """Return what the node itself has against the pod, however empty it is."""
-    preference = None if wish.preference is None else (wish.preference,)
-    return (
-        *_closed(wish.tolerations, place),
-        *_taints(wish.tolerations, place, EVERY_EFFECT),
-        *_selector(wish.pod.spec.node_selector, place),
-        *_affinity(wish.terms, place),
-        *_affinity(preference, place),
-        *_reach(wish.needs, place),
-    )
+    return tuple(one for rule in NODE_RULES for one in rule.refusals(wish, place))
+
+
+def base_refusals(wish: Wish, base: Template | Started) -> tuple[Refusal, ...]:
+    """Return what a machine to come has against the pod, whatever its type and requirements."""
+    return tuple(one for rule in NODE_RULES for one in rule.ahead(wish, base))
 
 
 def is_wanted(wish: Wish, place: Place) -> bool:
@@ -180,3 +179,89 @@ def _unmatched(terms: tuple[NodeSelectorTerm, ...], place: Place) -> str | None:
         ", ".join(str(one) for one in (*term.match_expressions, *term.match_fields))
         for term in terms
     )
+
+
+# ------------------------------------------------------------------------------- the node by itself
+
+
+def _nothing(*looked_at: object) -> tuple[()]:
+    del looked_at
+    return ()
+
+
+class NodeRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a node decides by itself, however full it is and whoever is there.
+
+    ``refusals`` is the rule. The other fields say what it looks at: pods that ask the same get the
+    same answer from nodes that show the same, so that the fast engine asks once for all of them.
+    ``asks``: of the wish. ``shows``: of the place, labels and name aside. ``labels``: keys of the
+    node's labels, FIELD_NAME for its name. ``ahead``: the rule for a machine to come, beyond its
+    requirements.
+    """
+
+    refusals: Callable[[Wish, Place], Iterable[Refusal]]
+    asks: Callable[[Wish], object]
+    shows: Callable[[Place], Hashable] = _nothing
+    labels: Callable[[Wish], Iterable[str]] = _nothing
+    ahead: Callable[[Wish, Template | Started], Iterable[Refusal]] = _nothing
+
+
+def _wanted(wish: Wish) -> tuple[tuple[NodeSelectorTerm, ...], ...]:
+    """What is required and what is preferred, each in the form of what is required."""
+    terms = () if wish.terms is None else (wish.terms,)
+    return terms if wish.preference is None else (*terms, (wish.preference,))
+
+
+def _looked_at(terms: Iterable[tuple[NodeSelectorTerm, ...]]) -> Iterator[str]:
+    for term in (one for alternatives in terms for one in alternatives):
+        yield from (one.key for one in term.match_expressions)
+        if term.match_fields:
+            yield FIELD_NAME
+
+
+NODE_RULES: tuple[NodeRule, ...] = (
+    NodeRule(
+        refusals=lambda wish, place: _closed(wish.tolerations, place),
+        asks=lambda wish: wish.tolerations,
+        shows=lambda place: place.is_cordoned,
+    ),
+    NodeRule(
+        refusals=lambda wish, place: _taints(wish.tolerations, place, EVERY_EFFECT),
+        asks=lambda wish: wish.tolerations,
+        shows=lambda place: place.taints,
+        ahead=lambda wish, base: taint_refusals(wish.tolerations, base.taints),
+    ),
+    NodeRule(
+        refusals=lambda wish, place: _selector(wish.pod.spec.node_selector, place),
+        asks=lambda wish: wish.pod.spec.node_selector,
+        labels=lambda wish: wish.pod.spec.node_selector,
+    ),
+    NodeRule(
+        refusals=lambda wish, place: (
+            one for terms in _wanted(wish) for one in _affinity(terms, place)
+        ),
+        asks=lambda wish: (wish.terms, wish.preference),
+        labels=lambda wish: _looked_at(_wanted(wish)),
+    ),
+    NodeRule(
+        refusals=lambda wish, place: _reach(wish.needs, place),
+        asks=lambda wish: [need.where for need in wish.needs],
+        labels=lambda wish: _looked_at(where for need in wish.needs for where in need.where),
+    ),
+)
+"""Every such rule, in the order in which a person would look."""
+
+
+def asked_of_a_node(wish: Wish) -> list[object]:
+    """Return all of a wish that decides what nodes have against it."""
+    return [rule.asks(wish) for rule in NODE_RULES]
+
+
+def labels_looked_at(wish: Wish) -> set[str]:
+    """Return the keys of the labels that decide it, FIELD_NAME among them for the node's name."""
+    return {key for rule in NODE_RULES for key in rule.labels(wish)}
+
+
+def shown_by(place: Place) -> Hashable:
+    """Return all of a place that decides what it has against pods, labels and name aside."""
+    return tuple(rule.shows(place) for rule in NODE_RULES)

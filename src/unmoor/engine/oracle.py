@@ -26,7 +26,7 @@ from unmoor.engine.company import Company, Potential, Site
 from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX, by_price
-from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.refusal import NEVER, Constraint, Refusal
 from unmoor.engine.scene import Scene, Template
 from unmoor.engine.selection import Term
 from unmoor.engine.sites import Opened, Standing, types_left, values_of
@@ -77,7 +77,7 @@ def standing_refusals(wish: Wish, company: Company, site: Standing) -> Refusals:
 def fit(wish: Wish, company: Company, machine: Opened) -> Fit | Refusals:
     """Return what the machine becomes when it takes the pod, or why it does not."""
     against = (
-        *judge.taint_refusals(wish.tolerations, machine.taints),
+        *judge.base_refusals(wish, machine.base),
         *judge.port_refusals(wish.ports, machine.ports),
         *company.taken,
     )
@@ -232,7 +232,7 @@ class Run:
         return found
 
     def _may_open(self, template: Template, wish: Wish) -> bool:
-        return not template.problem and not judge.taint_refusals(wish.tolerations, template.taints)
+        return not template.problem and not judge.base_refusals(wish, template)
 
     def _place(self, wish: Wish) -> bool:
         company = self.company(wish)
@@ -326,19 +326,6 @@ class Run:
                 pods=tuple(pod.key for pod in machine.pods),
                 price_usd_per_h=ranked[0].offering.price_usd_per_h,
             )
-
-
-NEVER = frozenset(
-    (
-        Constraint.UNSCHEDULABLE,
-        Constraint.TAINT,
-        Constraint.NODE_SELECTOR,
-        Constraint.NODE_AFFINITY,
-        Constraint.REQUIREMENTS,
-        Constraint.PROVISIONER,
-    )
-)
-"""What neither more room nor other pods would change: such a destination is none."""
 
 
 def _distance(refusals: Refusals) -> tuple[int, int]:

@@ -39,6 +39,19 @@ class Constraint(StrEnum):
     """The pod asks for something that means nothing; field and value are named."""
 
 
+NEVER = frozenset(
+    (
+        Constraint.UNSCHEDULABLE,
+        Constraint.TAINT,
+        Constraint.NODE_SELECTOR,
+        Constraint.NODE_AFFINITY,
+        Constraint.REQUIREMENTS,
+        Constraint.PROVISIONER,
+    )
+)
+"""What neither more room nor other pods would change: such a destination is none."""
+
+
 class Refusal(msgspec.Struct, frozen=True):
     """One reason why not.
 

@@ -74,11 +74,11 @@ class Opened:
     ) -> None:
         """Start without pods, as one of ``types``."""
         self.name = name
+        self.base = base
         self.provisioner = base.provisioner
         self.requirements = base.requirements
         self.types = types
         self.requests = base.daemons
-        self.taints = base.taints
         self.is_started = isinstance(base, Started)
         self.pods: list[Pod] = []
         self.ports: list[HostPort] = []

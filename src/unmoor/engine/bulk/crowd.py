@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import msgspec
 import numpy as np
 
+from unmoor.engine import judge
 from unmoor.engine.bulk.numbering import Numbering
 from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
 from unmoor.engine.requests import requests_of
@@ -106,7 +107,7 @@ class Crowd:
             number=len(self._asks),
             wish=wish,
             person=self.person(pod),
-            kind=self._kinds.of(_kind_content(wish)),
+            kind=self._kinds.of(content_of(judge.asked_of_a_node(wish))),
             row=amounts([wish.requests], self._columns)[0],
             is_too_large=any(amount >= limit for amount in wish.requests.values()),
         )
@@ -138,19 +139,6 @@ class Crowd:
 def _own_name(pod: Pod) -> str:
     """A pod with a volume of its own is like no other."""
     return pod.name if any(volume.ephemeral is not None for volume in pod.spec.volumes) else ""
-
-
-def _kind_content(wish: Wish) -> Hashable:
-    """What of a wish a node alone decides, however full it is."""
-    spec = wish.pod.spec
-    parts = (
-        spec.node_selector,
-        wish.terms,
-        wish.preference,
-        wish.tolerations,
-        [need.where for need in wish.needs],
-    )
-    return content_of(parts)
 
 
 def fits_in(free: Amounts, row: Amounts) -> Flags:

@@ -192,7 +192,7 @@ class Greedy:
         key = (ask.kind, id(base))
         found = self._tolerated.get(key)
         if found is None:
-            found = not judge.taint_refusals(ask.wish.tolerations, base.taints)
+            found = not judge.base_refusals(ask.wish, base)
             self._tolerated[key] = found
         return found
 

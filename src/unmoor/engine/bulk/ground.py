@@ -19,7 +19,7 @@ from unmoor.engine.sites import Standing
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import Wish
 from unmoor.model import taint
-from unmoor.model.node_selector import NodeSelectorTerm
+from unmoor.model.node_selector import FIELD_NAME
 
 
 class Ground:
@@ -45,7 +45,7 @@ class Ground:
         self._wanted: dict[bytes, Flags] = {}
         self.with_ports_at_first = frozenset(self.with_ports)
         self.people = _people(standing, crowd)
-        self._grounds = _numbers([(one.place.taints, one.place.is_cordoned) for one in standing])
+        self._grounds = _numbers([judge.shown_by(one.place) for one in standing])
 
     def codes(self, domains: Domains) -> Counts:
         """Return the domain of each node, -1 where it has no such label."""
@@ -81,10 +81,10 @@ class Ground:
     def _alike(self, wish: Wish, *, with_taints: bool) -> list[Counts]:
         """Groups of nodes that are equal in all that the wish looks at."""
         code = self._grounds if with_taints else np.zeros(self.count, dtype=np.int64)
-        keys, by_name = _keys_of(wish)
-        if by_name:
+        keys = judge.labels_looked_at(wish)
+        if FIELD_NAME in keys:
             return [np.array([at]) for at in range(self.count)]
-        for key in keys:
+        for key in sorted(keys):
             values = self._values(key)
             _, code = np.unique(
                 code * (int(values.max(initial=0)) + 1) + values, return_inverse=True
@@ -169,19 +169,6 @@ def taints_tolerated(ground: Ground, wish: Wish) -> Flags:
         [taint.tolerates_all(wish.tolerations, site.place.taints) for site in ground.standing],
         dtype=bool,
     ).reshape(ground.count)
-
-
-def _keys_of(wish: Wish) -> tuple[list[str], bool]:
-    """The labels that a wish looks at, and whether it looks at the node's name, too."""
-    terms: list[NodeSelectorTerm] = [
-        *(wish.terms or ()),
-        *(term for need in wish.needs for where in need.where for term in where),
-    ]
-    if wish.preference is not None:
-        terms.append(wish.preference)
-    keys = {one.key for term in terms for one in term.match_expressions}
-    by_name = any(term.match_fields for term in terms)
-    return sorted(keys | set(wish.pod.spec.node_selector)), by_name
 
 
 def _numbers(values: Sequence[object]) -> Counts:
