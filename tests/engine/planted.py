@@ -49,8 +49,8 @@ IN_THE_FAST_ENGINE: dict[str, tuple[Change, ...]] = {
     APART: (Change("bulk.counting", "in self._holders.near(marks) if", "in () if"),),
     DAEMONS: (Change("bulk.greedy", "amounts([base.daemons], ", "amounts([{}], "),),
     PORT: (
-        Change("bulk.ground", "in sorted(self.with_ports) if", "in () if"),
-        Change("bulk.greedy", "judge.port_refusals(ask.wish.ports, machine.ports)", "()"),
+        Change("bulk.ground", "in sorted(self.with_held) if", "in () if"),
+        Change("bulk.greedy", "collisions(ask.wish.held, machine.held)", "()"),
     ),
     LIMIT: (Change("bulk.greedy", "self._capacity_of(resource) <= most", "most > 0"),),
 }

@@ -78,10 +78,10 @@ def state_of(asked: WhatIf) -> list[Any]:
         for tally in found.counting._book.all
     ]
     sites = [
-        (site.name, [pod.key for pod in site.pods], site.free, site.ports, site.attached)
+        (site.name, [pod.key for pod in site.pods], site.free, site.held, site.attached)
         for site in ground.standing
     ]
-    rows = (ground.free.tolist(), ground.is_open.tolist(), sorted(ground.with_ports))
+    rows = (ground.free.tolist(), ground.is_open.tolist(), sorted(ground.with_held))
     return [tallies, sites, rows, dict(ground.gone)]
 
 

@@ -2,10 +2,11 @@
 
 Plain Python, one question per function, in the order in which a person would look: is the node
 open, does the pod put up with its taints, does it want such a node, can its volumes be reached
-there, are its ports free, is there room. Every reason is given, not only the first, because "no"
+there, can they be attached, is there room. Every reason is given, not only the first, because "no"
 has to be explained. Whoever places pods in bulk must agree with this file.
 
-Other pods elsewhere (spreading, affinity) are judged in ``company``.
+What pods on the same node hold (host ports) is judged in ``held``, other pods elsewhere (spreading,
+affinity) in ``company``.
 
 Must not: choose between nodes.
 """
@@ -17,8 +18,6 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from unmoor.engine import ports
-from unmoor.engine.ports import HostPort
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Place, Started, Template
 from unmoor.engine.volumes import Need
@@ -75,14 +74,6 @@ def room_refusals(requests: Resources, free: Resources) -> tuple[Refusal, ...]:
         Refusal(Constraint.RESOURCES, name, f"{resources.render_amount(name, short)} short", short)
         for name, short in sorted(resources.lacking(requests, free).items())
     )
-
-
-def port_refusals(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> tuple[Refusal, ...]:
-    """Return the first port that is taken, if any."""
-    one = ports.first_collision(wanted, taken)
-    if one is None:
-        return ()
-    return (Refusal(Constraint.HOST_PORT, str(one), "another pod has it"),)
 
 
 def attach_refusals(

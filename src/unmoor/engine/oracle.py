@@ -23,6 +23,7 @@ import msgspec
 from unmoor.engine import company as companies
 from unmoor.engine import judge
 from unmoor.engine.company import Company, Potential, Site
+from unmoor.engine.held import collisions
 from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX, by_price
@@ -68,7 +69,7 @@ def standing_refusals(wish: Wish, company: Company, site: Standing) -> Refusals:
     return (
         *judge.node_refusals(wish, site.place),
         *judge.attach_refusals(wish.needs, site.attached, site.place.volume_room),
-        *judge.port_refusals(wish.ports, site.ports),
+        *collisions(wish.held, site.held),
         *judge.room_refusals(wish.requests, site.free),
         *companies.site_refusals(company, site),
     )
@@ -78,7 +79,7 @@ def fit(wish: Wish, company: Company, machine: Opened) -> Fit | Refusals:
     """Return what the machine becomes when it takes the pod, or why it does not."""
     against = (
         *judge.base_refusals(wish, machine.base),
-        *judge.port_refusals(wish.ports, machine.ports),
+        *collisions(wish.held, machine.held),
         *company.taken,
     )
     if against:

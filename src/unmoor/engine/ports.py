@@ -8,10 +8,11 @@ Must not: know nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import ClassVar
 
 import msgspec
 
+from unmoor.engine.refusal import Constraint
 from unmoor.model.pod import Pod
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, never listened on
@@ -20,12 +21,16 @@ EVERY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, never liste
 class HostPort(msgspec.Struct, frozen=True, order=True):
     """One port of the node."""
 
+    constraint: ClassVar[Constraint] = Constraint.HOST_PORT
+
     port: int
     protocol: str = "TCP"
     address: str = ""
 
-    def collides(self, other: HostPort) -> bool:
+    def collides(self, other: object) -> bool:
         """True when the two cannot be on one node."""
+        if not isinstance(other, HostPort):
+            return False
         if (self.port, self.protocol) != (other.port, other.protocol):
             return False
         return (
@@ -50,9 +55,3 @@ def ports_of(pod: Pod) -> tuple[HostPort, ...]:
             if number > 0:
                 found.add(HostPort(number, one.protocol or "TCP", one.host_ip))
     return tuple(sorted(found))
-
-
-def first_collision(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> HostPort | None:
-    """Return the first wanted port that collides with a taken one."""
-    there = tuple(taken)
-    return next((one for one in wanted if any(one.collides(other) for other in there)), None)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from copy import copy
 
 from unmoor.engine import volumes
-from unmoor.engine.ports import HostPort, ports_of
+from unmoor.engine.held import Held, held_by
 from unmoor.engine.requests import requests_of
 from unmoor.engine.scene import Place, Started, Template
 from unmoor.engine.wish import Wish
@@ -41,7 +41,7 @@ class Standing:
         self.pods: list[Pod] = list(place.pods)
         used = [place.reserved, *(_requests(pod) for pod in place.pods)]
         self.free = resources.subtract(place.allocatable, resources.total(used))
-        self.ports: list[HostPort] = [one for pod in place.pods for one in ports_of(pod)]
+        self.held: list[Held] = [one for pod in place.pods for one in held_by(pod)]
         self.attached = volumes.attached_by(place.pods, view) if place.volume_room else {}
 
     def domains(self, key: str) -> frozenset[str]:
@@ -52,7 +52,7 @@ class Standing:
     def copy(self) -> Standing:
         """Return one that can be filled without this one noticing."""
         found = copy(self)
-        found.pods, found.ports = list(self.pods), list(self.ports)
+        found.pods, found.held = list(self.pods), list(self.held)
         found.attached = {driver: set(handles) for driver, handles in self.attached.items()}
         return found
 
@@ -60,7 +60,7 @@ class Standing:
         """Promise room to a pod."""
         self.pods.append(wish.pod)
         self.free = resources.subtract(self.free, wish.requests)
-        self.ports += wish.ports
+        self.held += wish.held
         for need in wish.needs:
             if need.driver in self.place.volume_room:
                 self.attached.setdefault(need.driver, set()).add(need.handle)
@@ -81,7 +81,7 @@ class Opened:
         self.requests = base.daemons
         self.is_started = isinstance(base, Started)
         self.pods: list[Pod] = []
-        self.ports: list[HostPort] = []
+        self.held: list[Held] = []
 
     def domains(self, key: str) -> frozenset[str]:
         """Return the domains of the label ``key`` that it may still lie in."""
@@ -92,7 +92,7 @@ class Opened:
     def put(self, wish: Wish, narrowed: Requirements, types: tuple[InstanceType, ...]) -> None:
         """Promise room to a pod, for which the machine is narrowed down."""
         self.pods.append(wish.pod)
-        self.ports += wish.ports
+        self.held += wish.held
         self.requests = resources.add(self.requests, wish.requests)
         self.requirements = narrowed
         self.types = types

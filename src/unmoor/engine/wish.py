@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from unmoor.engine import ports, volumes
-from unmoor.engine.ports import HostPort
+from unmoor.engine import volumes
+from unmoor.engine.held import Held, held_by
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.requests import requests_of
 from unmoor.engine.selection import Selection, Term, group_of, selection_of_spread, term_of
@@ -89,7 +89,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     spreads: tuple[Spread, ...] = ()
     near: tuple[tuple[Term, ...], ...] = ()
     apart: tuple[Term, ...] = ()
-    ports: tuple[HostPort, ...] = ()
+    held: tuple[Held, ...] = ()
     needs: tuple[Need, ...] = ()
     problems: tuple[Refusal, ...] = ()
     given_up: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def wish_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = Fal
         spreads=spreads,
         near=near,
         apart=apart,
-        ports=ports.ports_of(pod),
+        held=held_by(pod),
         needs=needs,
         problems=(*_gates(pod), *problems),
         given_up=tuple(one.words for one in given_up),

@@ -16,7 +16,7 @@ from unmoor.engine.bulk.crowd import Ask, fits_in
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Types
 from unmoor.engine.bulk.tallies import Counts, Share
-from unmoor.engine.ports import HostPort
+from unmoor.engine.held import Held
 from unmoor.engine.scene import Started, Template
 from unmoor.engine.sites import Opened
 from unmoor.model.pod import Pod
@@ -53,7 +53,7 @@ class Machine:
         self.row = row
         self.asks: list[Ask] = []
         self.pods: list[Pod] = []
-        self.ports: list[HostPort] = []
+        self.held: list[Held] = []
         self.counted: dict[int, int] = {}
         self.shares: dict[int, Share] = {}
         self.where: dict[str, tuple[int, ...]] = {}

@@ -26,6 +26,7 @@ from unmoor.engine.bulk.layout import Layout
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Shapes, Types, amounts
 from unmoor.engine.company import NEW_HOST, watched_by
+from unmoor.engine.held import collisions
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Scene, Started, Template
@@ -338,7 +339,7 @@ class Greedy:
         machine.row = machine.row + ask.row
         machine.asks.append(ask)
         machine.pods.append(pod)
-        machine.ports += ask.wish.ports
+        machine.held += ask.wish.held
         narrowed = self.fleet.refresh(at)
         self.counting.put_on(machine, ask.person, narrowed, is_reshaped=is_reshaped)
 
@@ -352,7 +353,7 @@ class Greedy:
         """Exactly what the oracle's ``fit`` says."""
         if not self._tolerates(ask, machine.base):
             return None
-        if ask.wish.ports and judge.port_refusals(ask.wish.ports, machine.ports):
+        if ask.wish.held and collisions(ask.wish.held, machine.held):
             return None
         room = machine.flags & self.types.have_room(machine.row + ask.row)
         if not room.any():

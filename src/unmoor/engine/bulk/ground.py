@@ -15,6 +15,7 @@ from unmoor.engine.bulk.crowd import Ask, Crowd, Person, fits_in
 from unmoor.engine.bulk.numbering import Domains, Numbering
 from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
 from unmoor.engine.bulk.tallies import Counts
+from unmoor.engine.held import collisions
 from unmoor.engine.sites import Standing
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import Wish
@@ -38,12 +39,12 @@ class Ground:
         overdrawn = [any(amount < 0 for amount in site.free.values()) for site in standing]
         self._is_overdrawn: Flags = np.array(overdrawn, dtype=bool).reshape(self.count)
         self.is_open: Flags = ~self._is_overdrawn
-        self.with_ports = {at for at, site in enumerate(standing) if site.ports}
+        self.with_held = {at for at, site in enumerate(standing) if site.held}
         self._codes: dict[str, Counts] = {}
         self._labels: dict[str, Counts] = {}
         self._kinds: dict[int, Flags] = {}
         self._wanted: dict[bytes, Flags] = {}
-        self.with_ports_at_first = frozenset(self.with_ports)
+        self.with_held_at_first = frozenset(self.with_held)
         self.people = _people(standing, crowd)
         self._grounds = _numbers([judge.shown_by(one.place) for one in standing])
 
@@ -104,8 +105,8 @@ class Ground:
         """Return which nodes may take the pod as far as the nodes themselves go, volumes aside."""
         found: Flags = self.may_use(ask) & self.is_open & fits_in(self.free, ask.row)
         wish = ask.wish
-        for at in sorted(self.with_ports) if wish.ports else ():
-            if found[at] and judge.port_refusals(wish.ports, self.standing[at].ports):
+        for at in sorted(self.with_held) if wish.held else ():
+            if found[at] and collisions(wish.held, self.standing[at].held):
                 found[at] = False
         return found
 
@@ -129,8 +130,8 @@ class Ground:
         for at, (site, free) in self._before.items():
             self.standing[at] = site
             self.free[at] = free
-            if at not in self.with_ports_at_first:
-                self.with_ports.discard(at)
+            if at not in self.with_held_at_first:
+                self.with_held.discard(at)
         for at in self.gone:
             self.is_open[at] = not self._is_overdrawn[at]
         self._before, self.gone = {}, {}
@@ -159,8 +160,8 @@ class Ground:
             site = self.standing[at] = site.copy()
         site.put(ask.wish)
         self.free[at] -= ask.row
-        if site.ports:
-            self.with_ports.add(at)
+        if site.held:
+            self.with_held.add(at)
 
 
 def taints_tolerated(ground: Ground, wish: Wish) -> Flags:

@@ -184,12 +184,12 @@ class Improving:
 
 
 def _roles(machines: list[Machine]) -> Iterator[list[Slot]]:
-    """Slots whose pods differ in size only; pods with ports or volumes stay where they are."""
+    """Slots whose pods differ in size only; pods that hold something, or have volumes, stay."""
     found: dict[Hashable, list[Slot]] = {}
     contents: dict[int, Hashable] = {}
     for at, machine in enumerate(machines):
         for number, ask in enumerate(machine.asks):
-            if ask.wish.ports or ask.wish.needs:
+            if ask.wish.held or ask.wish.needs:
                 continue
             if ask.number not in contents:
                 contents[ask.number] = _role(ask)
