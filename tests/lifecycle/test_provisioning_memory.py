@@ -14,5 +14,5 @@ def test_when_nobody_waits_any_more_only_what_is_the_same_next_time_is_kept() ->
     world.settle(PROVISIONING)
     memory = world.memories[PROVISIONING.name, "all"]
 
-    assert memory == Memory(scenery=known.scenery)
+    assert memory == Memory(scenery=known.scenery, solver=known.solver)
     assert known != memory

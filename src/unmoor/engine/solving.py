@@ -9,18 +9,85 @@ Must not: know how.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import is_
+from typing import TYPE_CHECKING, NamedTuple
 
 from unmoor.engine.plan import Plan
 from unmoor.engine.scene import Scene
+from unmoor.model.kinds import CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES
 from unmoor.model.pod import Pod
+from unmoor.model.snapshot import View
+
+if TYPE_CHECKING:
+    from unmoor.engine.bulk.shapes import Market
+
+
+class Solver:
+    """Answers, and keeps the last answer for as long as the question is the same.
+
+    Dropping it costs time only. Not to be used by two threads at a time.
+    """
+
+    def __init__(self) -> None:
+        """Start knowing nothing."""
+        self._market: Market | None = None
+        self._last: _Answered | None = None
+
+    def rest(self) -> None:
+        """Let the last view go, as nobody will ask for a while: an old view grows with time."""
+        self._last = None
+
+    def solve(self, scene: Scene, pods: Iterable[Pod]) -> Plan:
+        """Return a plan that the oracle finds feasible, and that costs no more than the oracle's.
+
+        Never raises for what an API object says: a pod that means nothing is refused by field and
+        value, and no other pod is planned differently for it.
+        """
+        from unmoor.engine.bulk import answers, greedy, shapes  # noqa: PLC0415 - numpy takes a tenth of a second
+
+        last, self._last = self._last, None
+        asked = tuple(pods)
+        if last is not None and last.is_of(scene, asked):
+            plan = answers.once_more(last.plan)
+        else:
+            self._market = self._market or shapes.Market()
+            plan = greedy.solve(scene, asked, is_improved=True, market=self._market)
+        self._last = _Answered(scene, asked, plan)
+        return plan
+
+
+class _Answered(NamedTuple):
+    """A question and its answer."""
+
+    scene: Scene
+    pods: tuple[Pod, ...]
+    plan: Plan
+
+    def is_of(self, scene: Scene, pods: tuple[Pod, ...]) -> bool:
+        """True when the question is the same."""
+        before = self.scene
+        return (
+            len(self.pods) == len(pods)
+            and len(before.places) == len(scene.places)
+            and all(map(is_, self.pods, pods))
+            and all(map(is_, before.places, scene.places))
+            and before.started == scene.started
+            and before.templates == scene.templates
+            and _is_unchanged(scene.view, before.view)
+        )
+
+
+def _is_unchanged(now: View, then: View) -> bool:
+    """In all that a simulation asks its view for; the rest is in the scene."""
+    changed = (
+        now.changed_since(then, NAMESPACES),
+        now.changed_since(then, CLAIMS),
+        now.changed_since(then, VOLUMES),
+        now.changed_since(then, STORAGE_CLASSES),
+    )
+    return all(one is not None and not one for one in changed)
 
 
 def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:
-    """Return a plan that the oracle finds feasible, and that costs no more than the oracle's.
-
-    Never raises for what an API object says: a pod that means nothing is refused by field and
-    value, and no other pod is planned differently for it.
-    """
-    from unmoor.engine.bulk import greedy  # noqa: PLC0415 - numpy takes a tenth of a second
-
-    return greedy.solve(scene, pods, is_improved=True)
+    """Answer once (see :meth:`Solver.solve`)."""
+    return Solver().solve(scene, pods)

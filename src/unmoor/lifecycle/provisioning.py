@@ -14,11 +14,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from unmoor.engine import solving
 from unmoor.engine.limits import left_by
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.scene import Scene
 from unmoor.engine.scenery import Scenery
+from unmoor.engine.solving import Solver
 from unmoor.lifecycle import new_machine
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe
@@ -48,8 +48,8 @@ class Memory(msgspec.Struct, frozen=True):
 
     ``known``: pods (uid) that are in the batch, or were planned. ``began_at``: when the batch under
     way began, None when there is none; ``latest_at``: when the last pod joined it. ``again_at``:
-    when pods that were planned and still wait are looked at again. ``scenery``: what the last look
-    has found out about the cluster.
+    when pods that were planned and still wait are looked at again. ``scenery`` and ``solver`` keep
+    what the last look has found out.
     """
 
     known: frozenset[str] = frozenset()
@@ -58,6 +58,7 @@ class Memory(msgspec.Struct, frozen=True):
     again_at: float = 0.0
     told: Told = Told()
     scenery: Scenery = msgspec.field(default_factory=Scenery)
+    solver: Solver = msgspec.field(default_factory=Solver)
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -80,7 +81,8 @@ def _at_rest(memory: Memory | None) -> Memory | None:
     if memory is None:
         return None
     memory.scenery.rest()
-    return Memory(scenery=memory.scenery)
+    memory.solver.rest()
+    return Memory(scenery=memory.scenery, solver=memory.solver)
 
 
 def _batch(wanting: Wanting, memory: Memory, moment: Moment) -> Memory:
@@ -130,7 +132,7 @@ def _plan(
     leaving = [pod.key for pod in wanting.leaving]
     late = readiness.late_nodes(view, moment)
     scene = batch.scenery.scene_of(view, types, placing=leaving, late=late)
-    plan = solving.solve(scene, wanting.pods)
+    plan = batch.solver.solve(scene, wanting.pods)
     order = Order(view, scene, plan, wanting)
     result = order.result()
     said, told = report.events(view, wanting, result, batch.told, moment)
@@ -138,7 +140,9 @@ def _plan(
     again_at = moment.mono if order.is_cut else moment.after(retry_s)
     return Step(
         effects=(*order.creates, *_nominated(result.places), *said),
-        memory=Memory(batch.known, again_at=again_at, told=told, scenery=batch.scenery),
+        memory=msgspec.structs.replace(
+            batch, began_at=None, latest_at=0.0, again_at=again_at, told=told
+        ),
         verdicts=(*wanting.verdicts, *report.verdicts(wanting, result)),
         wake_at=again_at,
         facts=(Fact("provisioner_scheduling_queue_depth", value=float(len(wanting.pods))),),

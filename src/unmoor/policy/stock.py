@@ -9,6 +9,7 @@ Must not: choose.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -44,7 +45,10 @@ def in_stock(
     When nothing is, they are the same object; and a type of which everything is to be had is.
     """
     out = _sold_out(view, moment)
-    return tuple(_in_stock(one, out) for one in types) if out else types
+    named = {head for name in out for head in _heads(name)}
+    return (
+        tuple(_in_stock(one, out) if one.name in named else one for one in types) if out else types
+    )
 
 
 def _sold_out(view: View, moment: Moment) -> frozenset[str]:
@@ -54,9 +58,15 @@ def _sold_out(view: View, moment: Moment) -> frozenset[str]:
     return frozenset(name for name, said in refused if moment.mono < said.at.after(memory_s))
 
 
+def _heads(name: str) -> Iterator[str]:
+    """What the name of an offering may begin with: one of these is its type."""
+    at = name.find(" ")
+    while at >= 0:
+        yield name[:at]
+        at = name.find(" ", at + 1)
+
+
 def _in_stock(one: InstanceType, out: frozenset[str]) -> InstanceType:
-    if not any(name.startswith(one.name) for name in out):  # As most: nothing has to be spelled.
-        return one
     is_out = [str(OfferingName(one.name, o.zone, o.capacity_type)) in out for o in one.offerings]
     if not any(is_out):
         return one

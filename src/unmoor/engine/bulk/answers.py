@@ -68,6 +68,10 @@ class Reasons(Mapping[Key, tuple[Refusal, ...]]):
             self._of_class[ask.number] = self._run.explain(ask.wish)
         return self._of_class[ask.number]
 
+    def begin_anew(self) -> None:
+        """Have as many looks again for those that were not asked for yet."""
+        self._looks = 0
+
     def __iter__(self) -> Iterator[Key]:
         """Pods that are refused themselves first, then those that found no place."""
         yield from [key for key in self._known if key not in self._left]
@@ -82,6 +86,13 @@ class Reasons(Mapping[Key, tuple[Refusal, ...]]):
         return isinstance(other, Mapping) and dict(self) == dict(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def once_more(plan: Plan) -> Plan:
+    """Return the plan as it was answered, for the same question."""
+    if isinstance(plan.refused, Reasons):
+        plan.refused.begin_anew()
+    return plan
 
 
 def _looks(run: oracle.Run, ask: Ask) -> int:

@@ -24,7 +24,7 @@ from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import Layout
 from unmoor.engine.bulk.prices import Prices
-from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Shapes, Types, amounts
+from unmoor.engine.bulk.shapes import Amounts, Flags, Market, Shape, Shapes, amounts
 from unmoor.engine.company import NEW_HOST, watched_by
 from unmoor.engine.held import collisions
 from unmoor.engine.plan import Plan
@@ -39,13 +39,15 @@ from unmoor.model.base import Key
 from unmoor.model.pod import Pod
 
 
-def solve(scene: Scene, pods: Iterable[Pod], *, is_improved: bool = False) -> Plan:
+def solve(
+    scene: Scene, pods: Iterable[Pod], *, is_improved: bool = False, market: Market | None = None
+) -> Plan:
     """Place ``pods`` as the oracle does. Never raises for what a pod says.
 
     ``is_improved``: let the machines become cheaper where that is in nobody's way (``improve``).
     """
     asked = list(pods)
-    greedy = Greedy(scene, asked)
+    greedy = Greedy(scene, asked, market)
     greedy.begin(asked)
     greedy.run()
     prices = Prices(greedy.types)
@@ -57,7 +59,7 @@ def solve(scene: Scene, pods: Iterable[Pod], *, is_improved: bool = False) -> Pl
 class Greedy:
     """One simulation."""
 
-    def __init__(self, scene: Scene, pods: list[Pod]) -> None:
+    def __init__(self, scene: Scene, pods: list[Pod], market: Market | None = None) -> None:
         """Turn the scene into rows. ``pods``: all that may be asked about."""
         self.scene = scene
         self.columns = columns_of(scene, pods)
@@ -66,12 +68,11 @@ class Greedy:
         standing = [Standing(place, scene.view) for place in scene.places]
         self.ground = Ground(standing, self.columns, self.crowd)
         bases: list[Template | Started] = [*scene.templates, *scene.started]
-        self.types = Types((one for base in bases for one in base.types), self.columns)
+        self.types = (market or Market()).types(bases, self.columns)
         self.shapes = Shapes(self.types)
         self.counting = Counting(self.ground, self.shapes)
-        self.sound = self._sound_types()
         self.templates = [one for one in scene.templates if not one.problem]
-        self.flags = {id(base): self.types.flags(base.types) & self.sound for base in bases}
+        self.flags = {id(base): self.types.flags(base.types) for base in bases}
         self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
         self._layouts: dict[int, tuple[int, tuple[Term, ...], Layout]] = {}
         self._suited: dict[int, npt.NDArray[np.int8]] = {}
@@ -97,12 +98,6 @@ class Greedy:
         """Be as before the simulation began: nobody is placed."""
         self.counting.undo()
         self.ground.undo()
-
-    def _sound_types(self) -> Flags:
-        """An allocatable below zero has room for nobody (spec 9.5)."""
-        broken = [any(amount < 0 for amount in one.allocatable.values()) for one in self.types.all]
-        flags: Flags = ~np.array(broken, dtype=bool).reshape(len(self.types.all))
-        return flags
 
     def run(self) -> None:
         """Run the queue down; who is left in it has no place."""

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from unmoor.engine.bulk.crowd import Ask
 from unmoor.engine.bulk.fleet import Fleet, Machine
-from unmoor.engine.bulk.prices import Costs, Prices
-from unmoor.engine.bulk.shapes import Amounts, Flags
+from unmoor.engine.bulk.prices import Prices
+from unmoor.engine.bulk.shapes import Amounts, Costs, Flags
 from unmoor.engine.selection import content_of
 from unmoor.model.base import Key
 

@@ -10,11 +10,13 @@ Must not: know pods, or how full a machine is.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from unmoor.engine.bulk.numbering import Domains, Numbering
+from unmoor.engine.scene import Started, Template
 from unmoor.engine.sites import OF_NO_TYPE, OF_OFFERINGS, type_label
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
@@ -22,35 +24,75 @@ from unmoor.model.requirement import IN, Requirement, Requirements
 
 Flags = npt.NDArray[np.bool_]
 Amounts = npt.NDArray[np.int64]
+Costs = npt.NDArray[np.float64]
+LARGEST_KEPT = 10_000
+"""So many answers of ``Types.largest`` are remembered; then all are forgotten."""
 
 
 class Types:
-    """All instance types of a scene, as rows: what they have, are, and where they are sold."""
+    """Instance types as rows: what they have, are, and where they are sold at which price."""
 
-    def __init__(self, types: Iterable[InstanceType], columns: Sequence[str]) -> None:
-        """``columns``: the resources that matter, in the order of the amounts."""
+    def __init__(self, groups: Iterable[tuple[InstanceType, ...]], columns: Sequence[str]) -> None:
+        """``groups``: the same object is the same type, however many groups have it.
+
+        ``columns``: the resources that matter, in the order of the amounts.
+        """
+        self._groups = {id(one): one for one in groups}
+        self.columns = tuple(columns)
         known: dict[int, InstanceType] = {}
-        for one in types:
-            known.setdefault(id(one), one)
+        for group in self._groups.values():
+            for one in group:
+                known.setdefault(id(one), one)
         self.all = tuple(known.values())
-        self.row = {key: at for at, key in enumerate(known)}
+        self._row = {key: at for at, key in enumerate(known)}
         self.allocatable = amounts([one.allocatable for one in self.all], columns)
         pairs = {(o.zone, o.capacity_type) for one in self.all for o in one.offerings}
         self.pairs = sorted(pairs)
-        number = {pair: at for at, pair in enumerate(self.pairs)}
+        self._number = {pair: at for at, pair in enumerate(self.pairs)}
         self.sold: Flags = np.zeros((len(self.all), len(self.pairs)), dtype=bool)
         for at, one in enumerate(self.all):
             for offering in one.offerings:
                 if offering.is_available:
-                    self.sold[at, number[offering.zone, offering.capacity_type]] = True
+                    self.sold[at, self._number[offering.zone, offering.capacity_type]] = True
+        self._flags = {key: self._flagged(group) for key, group in self._groups.items()}
         self._largest: dict[bytes, Amounts] = {}
         self._labels: dict[str, tuple[list[str | None], npt.NDArray[np.int64]]] = {}
 
-    def flags(self, types: Iterable[InstanceType]) -> Flags:
-        """Return a row in which just these types are true."""
+    def are_of(self, groups: Sequence[tuple[InstanceType, ...]], columns: Sequence[str]) -> bool:
+        """True when they were made of these very groups, in this order, and for these columns."""
+        asked = dict.fromkeys(map(id, groups))
+        return list(self._groups) == list(asked) and self.columns == tuple(columns)
+
+    def flags(self, group: tuple[InstanceType, ...]) -> Flags:
+        """Return a row in which just the types of this group are true that have room for anybody.
+
+        An allocatable below zero has room for nobody (spec 9.5).
+        """
+        return self._flags[id(group)]
+
+    def _flagged(self, group: tuple[InstanceType, ...]) -> Flags:
         found = np.zeros(len(self.all), dtype=bool)
-        for one in types:
-            found[self.row[id(one)]] = True
+        for one in group:
+            found[self._row[id(one)]] = all(amount >= 0 for amount in one.allocatable.values())
+        return found
+
+    @cached_property
+    def by_name(self) -> npt.NDArray[np.int64]:
+        """The rows in the order of the names."""
+        found: npt.NDArray[np.int64] = np.argsort(
+            np.array([one.name for one in self.all], dtype=object), kind="stable"
+        )
+        return found
+
+    @cached_property
+    def prices_usd_per_h(self) -> Costs:
+        """What each type costs where and as what it is sold; infinite where nobody knows."""
+        found: Costs = np.full((len(self.all), len(self.pairs)), np.inf)
+        for at, one in enumerate(self.all):
+            for offering in one.offerings:
+                if offering.price_usd_per_h is not None:
+                    column = self._number[offering.zone, offering.capacity_type]
+                    found[at, column] = min(found[at, column], offering.price_usd_per_h)
         return found
 
     def have_room(self, row: Amounts) -> Flags:
@@ -65,6 +107,8 @@ class Types:
         asked = flags.tobytes()
         found = self._largest.get(asked)
         if found is None:
+            if len(self._largest) >= LARGEST_KEPT:
+                self._largest.clear()
             found = self._largest[asked] = self.allocatable[flags].max(axis=0, initial=0)
         return found
 
@@ -81,6 +125,21 @@ class Types:
             found = (list(numbering.known), np.array(codes, dtype=np.int64))
             self._labels[key] = found
         return found
+
+
+class Market:
+    """Keeps the rows of instance types from one simulation to the next; dropping it costs time."""
+
+    def __init__(self) -> None:
+        """Start knowing nothing."""
+        self._types: Types | None = None
+
+    def types(self, bases: Iterable[Template | Started], columns: Sequence[str]) -> Types:
+        """Return the types of all that machines may begin as, as rows."""
+        groups = [one.types for one in bases]
+        if self._types is None or not self._types.are_of(groups, columns):
+            self._types = Types(groups, columns)
+        return self._types
 
 
 class Shape:
