@@ -18,6 +18,7 @@ from unmoor.model.base import JSON
 
 CORE: Final = "/api/v1"
 STORAGE: Final = "/apis/storage.k8s.io/v1"
+DEVICES: Final = "/apis/resource.k8s.io/v1"
 CLUSTER_WIDE: Final = {
     "Namespace": f"{CORE}/namespaces",
     "Node": f"{CORE}/nodes",
@@ -25,11 +26,13 @@ CLUSTER_WIDE: Final = {
     "StorageClass": f"{STORAGE}/storageclasses",
     "CSINode": f"{STORAGE}/csinodes",
     "CSIDriver": f"{STORAGE}/csidrivers",
+    "DeviceClass": f"{DEVICES}/deviceclasses",
 }
 NAMESPACED: Final = {
     "Pod": (CORE, "pods"),
     "PersistentVolumeClaim": (CORE, "persistentvolumeclaims"),
     "CSIStorageCapacity": (STORAGE, "csistoragecapacities"),
+    "ResourceClaim": (DEVICES, "resourceclaims"),
 }
 TOLD_LATER: Final = {"Pod", "PersistentVolume"}
 """Their status matters, and the server takes it only when they are there."""

@@ -196,6 +196,40 @@ def affinity(dice: Dice) -> dict[str, Any]:
     return found
 
 
+CLAIMS = [
+    {"persistentVolumeClaim": {"claimName": name}}
+    for name in ("bound", "waiting", "mine", "missing")
+]
+DISKS: tuple[dict[str, Any], ...] = (
+    {"awsElasticBlockStore": {"volumeID": "d"}},
+    {"gcePersistentDisk": {"pdName": "d"}},
+    {"gcePersistentDisk": {"pdName": "d", "readOnly": True}},
+    {"rbd": {"monitors": ["m1", "m2"], "image": "d"}},
+    {"rbd": {"monitors": ["m2", "m3"], "image": "d"}},
+    {"rbd": {"monitors": ["m3"], "image": "d"}},
+)
+
+
+def _sidecar(address: str) -> dict[str, Any]:
+    """One that takes a port of the host."""
+    port = {"hostPort": 80, "hostIP": address}
+    return {"name": "side", "restartPolicy": "Always", "ports": [port]}
+
+
+RARELY: tuple[tuple[int, str, Sequence[Any]], ...] = (
+    (6, "tolerations", [[{"key": key, "operator": "Exists"}] for key in ("dedicated", "")]),
+    (6, "nodeSelector", [{"disk": "ssd"}, {names.ZONE: ZONES[0]}, {names.OS: "linux"}]),
+    (5, "volumes", [[{"name": "v", **one}] for one in (*CLAIMS, *DISKS)]),
+    (8, "requests", [{"vendor-a.com/gpu": amount} for amount in ("0", "1")]),
+    (8, "initContainers", [[_sidecar(address)] for address in ("", "10.0.0.1")]),
+    (16, "resourceClaims", [[{"name": "device"}]]),
+    (16, "schedulingGates", [[{"name": "wait"}]]),
+    (16, "cpu", ["nonsense"]),
+)
+"""What a pod asks once in so many times: a field of its spec (or a word of ``scenes.pod``), and one
+of these. Where a new kind of constraint is to be put, too."""
+
+
 def asks(dice: Dice) -> dict[str, Any]:
     """What the pods of one owner ask."""
     found: dict[str, Any] = {"labels": labels(dice), "cpu": dice.one(("", "500m", "1", "3"))}
@@ -204,24 +238,9 @@ def asks(dice: Dice) -> dict[str, Any]:
         found["affinity"] = affinity(dice)
     if dice.is_rare(2):
         found["topologySpreadConstraints"] = [a_spread(dice) for _ in dice.some((0,), 2)]
-    if dice.is_rare(6):
-        found["tolerations"] = [{"key": dice.one(("dedicated", "")), "operator": "Exists"}]
-    if dice.is_rare(6):
-        found["nodeSelector"] = dice.one(
-            ({"disk": "ssd"}, {names.ZONE: ZONES[0]}, {names.OS: "linux"})
-        )
-    if dice.is_rare(8):
-        claim = dice.one(("bound", "waiting", "mine", "missing"))
-        found["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
-    if dice.is_rare(8):
-        found["requests"] = {"vendor-a.com/gpu": dice.one(("0", "1"))}
-    if dice.is_rare(8):
-        port = {"hostPort": 80, "hostIP": dice.one(("", "10.0.0.1"))}
-        found["initContainers"] = [{"name": "side", "restartPolicy": "Always", "ports": [port]}]
-    if dice.is_rare(16):
-        found["schedulingGates"] = [{"name": "wait"}]
-    if dice.is_rare(16):
-        found["cpu"] = "nonsense"
+    for once_in, field, choices in RARELY:
+        if dice.is_rare(once_in):
+            found[field] = dice.one(choices)
     return found
 
 

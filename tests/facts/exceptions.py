@@ -15,10 +15,12 @@ class Rule(StrEnum):
     FREE_VOLUME = "which of the free volumes a class without provisioner would give, nobody knows"
     NO_ZONE = "a volume labelled with its zone cannot be reached from a node that is in none"
     OVERCOMMITTED = "a node of which more is promised than it has takes no pod, whatever it asks"
+    DEVICES = "devices that pods claim are not counted, so no node is promised to such a pod"
     DAEMONS = "room is kept for DaemonSet pods that are still to come"
 
 
 DIFFERENCES: Final[dict[str, tuple[Rule, str]]] = {
+    "devices.a_claim_of_nothing_is_met_anywhere": (Rule.DEVICES, ""),
     "host_ports.every_address_of_the_new_kind_is_not_every_address": (Rule.EVERY_ADDRESS, "b"),
     "rooms.a_pod_that_asks_for_something_else_fits_on_a_node_that_has_too_little": (
         Rule.OVERCOMMITTED,

@@ -7,10 +7,20 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Final
 
-from tests.facts import gates, host_ports, neighbours, nodes, rooms, spreading, volumes
+from tests.facts import (
+    devices,
+    disks,
+    gates,
+    host_ports,
+    neighbours,
+    nodes,
+    rooms,
+    spreading,
+    volumes,
+)
 from tests.facts.fact import Fact
 
-MODULES: Final = (rooms, nodes, host_ports, spreading, neighbours, volumes, gates)
+MODULES: Final = (rooms, nodes, host_ports, disks, spreading, neighbours, volumes, devices, gates)
 
 
 def _rows(module: ModuleType) -> dict[str, Callable[[], Fact]]:

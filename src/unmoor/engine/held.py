@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from unmoor.engine.disks import disks_of
 from unmoor.engine.ports import ports_of
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.model.pod import Pod
@@ -26,7 +27,7 @@ class Held(Protocol):
         """True when the two cannot be on one node; never for things of another kind."""
 
 
-KINDS: tuple[Callable[[Pod], tuple[Held, ...]], ...] = (ports_of,)
+KINDS: tuple[Callable[[Pod], tuple[Held, ...]], ...] = (ports_of, disks_of)
 """What there is to hold: for each kind, what a pod holds."""
 
 

@@ -137,7 +137,7 @@ def wish_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = Fal
         apart=apart,
         held=held_by(pod),
         needs=needs,
-        problems=(*_gates(pod), *problems),
+        problems=(*_gates(pod), *_devices(pod), *problems),
         given_up=tuple(one.words for one in given_up),
     )
 
@@ -244,6 +244,15 @@ def _gates(pod: Pod) -> Iterator[Refusal]:
     for gate in pod.spec.scheduling_gates:
         words = "the pod is not to be scheduled yet"
         yield Refusal(Constraint.GATE, gate.name, words)
+
+
+def _devices(pod: Pod) -> Iterator[Refusal]:
+    for claim in pod.spec.resource_claims:
+        words = (
+            "spec.resourceClaims are not counted, so no node can be promised; "
+            "ask for the devices as a resource"
+        )
+        yield Refusal(Constraint.DEVICE, claim.name, words)
 
 
 def _excess(

@@ -15,6 +15,7 @@ from unmoor.model.moment import later
 from unmoor.model.scheduling import (
     Affinity,
     Container,
+    PodResourceClaim,
     ResourceRequirements,
     SchedulingGate,
     TopologySpreadConstraint,
@@ -37,6 +38,7 @@ class PodSpec(Struct):
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
     priority: int | None = None
     priority_class_name: str = ""
     termination_grace_period_seconds: int | None = None

@@ -159,6 +159,41 @@ class CSIVolumeSource(Struct):
     driver: str = ""
 
 
+class EBSDisk(Struct):
+    """API reference: v1.AWSElasticBlockStoreVolumeSource."""
+
+    volume_id: str = field(default="", name="volumeID")
+
+
+class GCEDisk(Struct):
+    """API reference: v1.GCEPersistentDiskVolumeSource."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class ISCSIDisk(Struct):
+    """API reference: v1.ISCSIVolumeSource."""
+
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RBDDisk(Struct):
+    """API reference: v1.RBDVolumeSource."""
+
+    monitors: tuple[str, ...] = ()
+    pool: str = ""
+    image: str = ""
+    read_only: bool = False
+
+
+class PodResourceClaim(Struct):
+    """Devices that a pod asks for by a ResourceClaim; which they are, the claim says."""
+
+    name: str = ""
+
+
 class Volume(Struct):
     """One volume of a pod; only claims tie a pod to something that must be detached."""
 
@@ -167,3 +202,7 @@ class Volume(Struct):
     ephemeral: EphemeralSource | None = None
     csi: CSIVolumeSource | None = None
     empty_dir: EmptyDirSource | None = None
+    aws_elastic_block_store: EBSDisk | None = None
+    gce_persistent_disk: GCEDisk | None = None
+    iscsi: ISCSIDisk | None = None
+    rbd: RBDDisk | None = None

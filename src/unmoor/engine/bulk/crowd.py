@@ -8,7 +8,8 @@ Must not: place anybody.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import attrgetter
 
 import msgspec
 import numpy as np
@@ -21,9 +22,17 @@ from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Wish, required_apart, wish_of
 from unmoor.model import resources
-from unmoor.model.pod import Pod
+from unmoor.model.pod import Pod, PodSpec
 from unmoor.model.quantity import QuantityError
 from unmoor.model.snapshot import View
+
+_OF_NO_ACCOUNT = frozenset(
+    ("node_name", "priority", "priority_class_name", "termination_grace_period_seconds")
+)
+"""Fields of a pod's spec that decide nothing about where it may go."""
+_PARTS: Callable[[PodSpec], tuple[object, ...]] = attrgetter(
+    *(name for name in PodSpec.__struct_fields__ if name not in _OF_NO_ACCOUNT)
+)
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -69,21 +78,7 @@ class Crowd:
         return found
 
     def _number(self, pod: Pod) -> int:
-        spec = pod.spec
-        parts = (
-            pod.metadata.labels,
-            spec.containers,
-            spec.init_containers,
-            spec.resources,
-            spec.overhead,
-            spec.tolerations,
-            spec.node_selector,
-            spec.affinity,
-            spec.topology_spread_constraints,
-            spec.scheduling_gates,
-            spec.volumes,
-            spec.host_network,
-        )
+        parts = (pod.metadata.labels, *_PARTS(pod.spec))
         # Parts that are the same object are equal; the pods keep them alive as long as we look.
         face = (pod.namespace, _own_name(pod), *map(id, parts))
         found = self._seen.get(face)

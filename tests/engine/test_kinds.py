@@ -1,0 +1,95 @@
+"""Every kind of constraint is one that random scenes have, and that facts are told about.
+
+So whoever adds one and forgets the table of the tests hears of it here, and the fast engine is held
+to the oracle with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+from tests.engine.crowds import Dice, some_pods, some_scene
+from tests.engine.test_facts import view_of
+from tests.facts import reading
+from tests.facts.table import FACTS
+from unmoor.engine import judge, oracle
+from unmoor.engine.held import KINDS, Held, collisions
+from unmoor.engine.oracle import Run
+from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.scene import Scene
+from unmoor.engine.scenery import scene_of
+from unmoor.model.pod import Pod
+
+SCENES_MAX = 400
+OF_MACHINES = {
+    Constraint.REQUIREMENTS,
+    Constraint.INSTANCE_TYPE,
+    Constraint.LIMITS,
+    Constraint.PROVISIONER,
+}
+"""Those that no node knows, so that there is no fact about them."""
+OF_OURS = {Constraint.INVALID}
+"""What the API server would not have let in, or is too much for us alone."""
+
+
+def scenes() -> Iterator[tuple[Scene, list[Pod]]]:
+    for seed in range(SCENES_MAX):
+        dice = Dice(Random(seed).randbytes(400))
+        scene = some_scene(dice)
+        yield scene, some_pods(dice)
+
+
+def refusals_at(scene: Scene, pod: Pod) -> Iterator[Refusal]:
+    """All that speaks against a pod anywhere, on nodes that have only what they had."""
+    run = Run(scene)
+    wish = run.wish(pod, 0)
+    company = run.company(wish)
+    yield from judge.own_refusals(wish)
+    for site in run.standing:
+        yield from oracle.standing_refusals(wish, company, site)
+
+
+def test_random_scenes_have_every_kind() -> None:
+    missing = set(Constraint)
+
+    for scene, pods in scenes():
+        missing -= {one.constraint for pod in pods for one in refusals_at(scene, pod)}
+        if missing <= OF_MACHINES:
+            plan = oracle.solve(scene, pods)
+            missing -= {one.constraint for found in plan.refused.values() for one in found}
+        if not missing:
+            break
+
+    assert missing == set()
+
+
+def test_random_scenes_break_every_rule_of_nodes_and_collide_over_everything_held() -> None:
+    rules, kinds = set(judge.NODE_RULES), set(KINDS)
+
+    for scene, pods in scenes():
+        run = Run(scene)
+        for wish in (run.wish(pod, 0) for pod in pods):
+            for place in scene.places:
+                rules -= {rule for rule in rules if tuple(rule.refusals(wish, place))}
+                kinds -= {kind for kind in kinds if _collide(kind, wish.pod, place.pods)}
+        if not rules and not kinds:
+            break
+
+    assert (rules, kinds) == (set(), set())
+
+
+def _collide(kind: Callable[[Pod], tuple[Held, ...]], pod: Pod, others: tuple[Pod, ...]) -> bool:
+    return bool(collisions(kind(pod), [one for other in others for one in kind(other)]))
+
+
+def test_there_are_facts_about_every_kind() -> None:
+    found = {one.constraint for name in FACTS for one in _refusals_of_fact(name)}
+
+    assert found == set(Constraint) - OF_MACHINES - OF_OURS
+
+
+def _refusals_of_fact(name: str) -> Iterator[Refusal]:
+    fact = FACTS[name]()
+    scene = scene_of(view_of(fact), ())
+    yield from refusals_at(scene, reading.read_pod(fact.pod))
