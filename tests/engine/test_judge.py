@@ -1,7 +1,11 @@
+from collections.abc import Iterable, Mapping
+
 import pytest
 
 from unmoor.engine import judge, requests
+from unmoor.engine.places import Sources, place_of
 from unmoor.engine.refusal import Constraint
+from unmoor.engine.sites import Standing
 from unmoor.model.base import ObjectMeta
 from unmoor.model.node import Node, NodeSpec, NodeStatus
 from unmoor.model.node_selector import NodeSelector, NodeSelectorTerm
@@ -9,6 +13,7 @@ from unmoor.model.pod import Pod, PodSpec, PodStatus
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import NodeSelectorRequirement
 from unmoor.model.scheduling import Affinity, Container, NodeAffinity, ResourceRequirements
+from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint, Toleration
 
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -42,6 +47,11 @@ def pod(spec: PodSpec = PodSpec(containers=(container("1"),)), phase: str = "Run
     return Pod(metadata=ObjectMeta(name="p"), spec=spec, status=PodStatus(phase=phase))
 
 
+def free_on(on: Node, there: Iterable[Pod]) -> Mapping[str, int]:
+    place = place_of(Sources(node=on, machine=None, pods=tuple(there)), ())
+    return Standing(place, View.of()).free
+
+
 def wants(*terms: tuple[tuple[str, str, tuple[str, ...]], ...]) -> PodSpec:
     selector = NodeSelector(
         node_selector_terms=tuple(
@@ -60,7 +70,7 @@ def wants(*terms: tuple[tuple[str, str, tuple[str, ...]], ...]) -> PodSpec:
 def refused(spec: PodSpec, on: Node, *there: Pod) -> list[tuple[Constraint, str]]:
     asked = requests.requests_of(pod(spec))
     found = judge.placement_refusals(pod(spec), on)
-    found += judge.room_refusals(asked, requests.free_on(on, there))
+    found += judge.room_refusals(asked, free_on(on, there))
     return [(one.constraint, one.subject) for one in found]
 
 
@@ -139,7 +149,7 @@ def test_refusals(spec: PodSpec, on: Node, expected: list[tuple[Constraint, str]
 
 def test_a_refusal_says_by_how_much() -> None:
     there = pod(PodSpec(containers=(container("3"),)))
-    free = requests.free_on(node(), [there])
+    free = free_on(node(), [there])
 
     asked = requests.requests_of(pod(PodSpec(containers=(container("1500m"),))))
 
@@ -204,7 +214,7 @@ def test_nobody_makes_room_for_others_by_asking_for_less_than_nothing(spec: PodS
 def test_finished_pods_hold_nothing() -> None:
     done = pod(PodSpec(containers=(container("3"),)), phase="Succeeded")
 
-    assert requests.free_on(node(), [done])["cpu"] == 4000
+    assert free_on(node(), [done])["cpu"] == 4000
 
 
 def test_a_daemon_asks_only_for_what_room_cannot_change() -> None:

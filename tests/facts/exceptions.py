@@ -34,9 +34,6 @@ DIFFERENCES: Final[dict[str, tuple[Rule, str]]] = {
 """The facts of which the oracle says something else: by which rule, and the nodes it takes."""
 
 OVERLOOKED: Final[dict[str, str]] = {
-    "rooms.a_pod_that_is_being_made_smaller_holds_what_it_has_until_then": (
-        "what containers have in place of what they ask is in statuses that we do not read"
-    ),
     "volumes.a_claim_that_only_names_its_volume_is_not_bound": (
         "its controller marks it within a second; in a simulated cluster there is none"
     ),

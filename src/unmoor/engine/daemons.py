@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from unmoor.engine.requests import requests_of
+from unmoor.engine.requests import requests_of, used_by
 from unmoor.engine.ways import ways_of
 from unmoor.model import names, resources, taint
 from unmoor.model.kinds import DAEMON_SETS
@@ -151,7 +151,7 @@ def _still_to_come(daemon: Daemon, pods: list[Pod]) -> Resources:
     if _asking(pods[0].spec) == daemon.asking:  # As nearly always: nothing has to be added up.
         return {}
     try:
-        has = resources.total(requests_of(pod) for pod in pods)
+        has = resources.total(used_by(pod) for pod in pods)
     except QuantityError:
         return {}
     left = resources.subtract(daemon.requests, has)

@@ -1,4 +1,4 @@
-"""What a pod asks of a node, in amounts, and what is left on one.
+"""What a pod asks of a node, and what it uses of the one that it is on, in amounts.
 
 Requests as the scheduler sums them up: containers, sidecars and init containers, the pod's own
 resources, overhead. A limit stands in for a missing request.
@@ -8,26 +8,20 @@ Must not: compare; ``model.resources`` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import TypeAlias
 
 from unmoor.model import resources
-from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.quantity import QuantityError
-from unmoor.model.resources import Quantities
+from unmoor.model.resources import Quantities, Resources
 from unmoor.model.scheduling import Container, ResourceRequirements
+
+Asked: TypeAlias = Callable[[Container], Resources]
 
 _POD_LEVEL = (resources.CPU, resources.MEMORY)
 _HUGE_PAGES = "hugepages-"
-
-
-def free_on(node: Node, pods: Iterable[Pod]) -> dict[str, int]:
-    """Return what is left on ``node`` beside ``pods``; terminal pods hold nothing.
-
-    Terminating pods hold their share until they are gone.
-    """
-    used = resources.total(requests_of(pod) for pod in pods if not pod.is_terminal)
-    return resources.subtract(resources.parse_resources(node.status.allocatable), used)
+_SIDECAR = "Always"
 
 
 def requests_of(pod: Pod) -> dict[str, int]:
@@ -38,18 +32,70 @@ def requests_of(pod: Pod) -> dict[str, int]:
     what its containers ask. Raises QuantityError naming resource and value, also for less than
     nothing: nobody makes room for others by asking.
     """
+    asked = _of_containers(pod, _requests)
+    return _with_overhead(pod, asked | _of_the_whole(pod.spec.resources, asked))
+
+
+def used_by(pod: Pod) -> dict[str, int]:
+    """Return what a pod uses of the node that it is on. Raises as ``requests_of`` does.
+
+    A pod that is resized in place uses the most of what it asks for, what its kubelet has granted
+    and what it runs with, each resource for itself; where the node will never give it what it asks
+    for, what it asks for counts for nothing (KEP 1287). Its successor asks for the new amounts.
+    """
+    status = pod.status
+    given = {
+        one.name: one
+        for one in (*status.container_statuses, *status.init_container_statuses)
+        if one.resources is not None
+    }
+    if not given and status.resources is None:
+        return requests_of(pod)
+    is_refused = pod.is_resize_infeasible
+
+    def has(container: Container) -> Resources:
+        found = given.get(container.name)
+        if found is None or found.resources is None:
+            return _requests(container)
+        granted = (found.resources.requests, found.allocated_resources)
+        if all(one == container.resources.requests for one in granted):
+            return _requests(container)  # As nearly always.
+        return _most(_requests(container), granted, is_refused=is_refused)
+
+    held = _of_containers(pod, has)
+    if pod.spec.resources is None:
+        return _with_overhead(pod, held)
+    whole = _of_the_whole(pod.spec.resources, _of_containers(pod, _requests))
+    if status.resources is not None:
+        granted = (status.resources.requests, status.allocated_resources)
+        most = _most(whole, granted, is_refused=is_refused)
+        whole = {name: most.get(name, 0) for name in whole}
+    return _with_overhead(pod, held | whole)
+
+
+def _most(
+    asked: Resources, granted: tuple[Quantities, Quantities], *, is_refused: bool
+) -> Resources:
+    amounts = [_amounts(one) for one in granted]
+    return resources.largest(*amounts) if is_refused else resources.largest(asked, *amounts)
+
+
+def _of_containers(pod: Pod, asked: Asked) -> dict[str, int]:
+    """What is resized in place are containers and sidecars; other init containers run once."""
     beside: dict[str, int] = {}
     highest: dict[str, int] = {}
     for container in pod.spec.init_containers:
-        needed = resources.add(beside, _requests(container))
+        is_sidecar = container.restart_policy == _SIDECAR
+        needed = resources.add(beside, asked(container) if is_sidecar else _requests(container))
         highest = resources.largest(highest, needed)
-        if container.restart_policy == "Always":
+        if is_sidecar:
             beside = needed
-    running = resources.total((beside, *(_requests(one) for one in pod.spec.containers)))
-    asked = {**resources.largest(highest, running)}
-    asked |= _of_the_whole(pod.spec.resources, asked)
-    overhead = _amounts(pod.spec.overhead)
-    return resources.add(asked, overhead, {resources.PODS: 1})
+    running = resources.total((beside, *(asked(one) for one in pod.spec.containers)))
+    return {**resources.largest(highest, running)}
+
+
+def _with_overhead(pod: Pod, asked: Resources) -> dict[str, int]:
+    return resources.add(asked, _amounts(pod.spec.overhead), {resources.PODS: 1})
 
 
 def _of_the_whole(given: ResourceRequirements | None, asked: resources.Resources) -> dict[str, int]:

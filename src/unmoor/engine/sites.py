@@ -14,7 +14,7 @@ from copy import copy
 
 from unmoor.engine import volumes
 from unmoor.engine.held import Held, held_by
-from unmoor.engine.requests import requests_of
+from unmoor.engine.requests import used_by
 from unmoor.engine.scene import Place, Started, Template
 from unmoor.engine.wish import Wish
 from unmoor.model import names, resources
@@ -169,6 +169,6 @@ def types_left(
 def _requests(pod: Pod) -> Resources:
     """A bound pod whose requests nobody can read takes its place and no more."""
     try:
-        return requests_of(pod)
+        return used_by(pod)
     except QuantityError:
         return {resources.PODS: 1}

@@ -15,6 +15,7 @@ from unmoor.model.moment import later
 from unmoor.model.scheduling import (
     Affinity,
     Container,
+    ContainerStatus,
     PodResourceClaim,
     ResourceRequirements,
     SchedulingGate,
@@ -54,6 +55,10 @@ class PodStatus(Struct):
     conditions: tuple[ConditionState, ...] = ()
     start_time: datetime | None = None
     nominated_node_name: str = ""
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, str | int | float] = {}
 
 
 class Pod(Object):
@@ -77,6 +82,12 @@ class Pod(Object):
         """The scheduler has found no place for it, and has said so (spec 9.2)."""
         said = condition_of(self.status.conditions, "PodScheduled")
         return said is not None and said.status == "False" and said.reason == "Unschedulable"
+
+    @property
+    def is_resize_infeasible(self) -> bool:
+        """Its node will never give it what it asks for by now."""
+        said = condition_of(self.status.conditions, "PodResizePending")
+        return said is not None and said.reason == "Infeasible"
 
     @property
     def nominated_to(self) -> str:

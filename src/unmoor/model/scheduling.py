@@ -45,6 +45,18 @@ class Container(Struct):
     restart_policy: str | None = None
 
 
+class ContainerStatus(Struct):
+    """What a container has been given, which may not be what it asks for any more.
+
+    ``resources``: what it runs with; ``allocated_resources``: the requests that its kubelet has
+    granted.
+    """
+
+    name: str = ""
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, str | int | float] = {}
+
+
 class PreferredSchedulingTerm(Struct):
     """A node that would be better, by ``weight`` (1 to 100)."""
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from itertools import combinations
 
@@ -14,12 +15,16 @@ import pytest
 from tests.sim.clusters.worlds import decoded, generate, leaves, pods_by_node, raw
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine import judge, requests
+from unmoor.engine.places import Sources, place_of
+from unmoor.engine.sites import Standing
 from unmoor.model import kinds, names, resources, selector
 from unmoor.model.base import JSON
+from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import requirements_of, validate
 from unmoor.model.requirement import Requirements
 from unmoor.model.scheduling import PodAffinityTerm
+from unmoor.model.snapshot import View
 from unmoor.sim.clusters import bodies
 from unmoor.sim.clusters.census import census, workloads
 from unmoor.sim.clusters.mix import NEEDS, OF_NODES, REALISTIC, Kind, Mix, hard
@@ -131,13 +136,18 @@ def clusters() -> list[tuple[Manifest, ...]]:
     return [*(generate(hard(seed)) for seed in SEEDS), generate(Mix(nodes=40, pods=500, seed=1))]
 
 
+def free_on(node: Node, pods: list[Pod]) -> Mapping[str, int]:
+    place = place_of(Sources(node=node, machine=None, pods=tuple(pods)), ())
+    return Standing(place, View.of()).free
+
+
 def test_bound_pods_fit() -> None:
     bound = 0
     for objects in clusters():
         nodes = {node.name: node for node in decoded(objects, kinds.NODES)}
         for name, pods in pods_by_node(objects).items():
             node = nodes[name]
-            assert not resources.lacking({}, requests.free_on(node, pods))
+            assert not resources.lacking({}, free_on(node, pods))
             for pod in pods:
                 against = judge.placement_refusals(pod, node)
                 assert not [one for one in against if not pod.is_daemon], (pod.name, against)
