@@ -75,7 +75,8 @@ def _claims() -> list[Object]:
             ("waiting", {"storageClassName": "fast"}),
             ("mine", {"storageClassName": "fast", "accessModes": ["ReadWriteOncePod"]}),
         ):
-            meta = {"name": name, "namespace": namespace}
+            bound = {"annotations": {names.BIND_COMPLETED: "yes"}} if "volumeName" in spec else {}
+            meta = {"name": name, "namespace": namespace, **bound}
             found.append(as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec}))
     return found
 

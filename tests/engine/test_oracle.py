@@ -94,7 +94,8 @@ VOLUME = as_object(
 
 
 def claim(name: str, **spec: Any) -> Any:
-    meta = {"name": name, "namespace": "default"}
+    bound = {"annotations": {names.BIND_COMPLETED: "yes"}} if "volumeName" in spec else {}
+    meta = {"name": name, "namespace": "default", **bound}
     return as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec})
 
 
@@ -104,6 +105,17 @@ STORAGE = (
     VOLUME,
     claim("bound", volumeName="v"),
     claim("waiting", storageClassName="fast"),
+    as_object(
+        PersistentVolumeClaim,
+        {
+            "metadata": {
+                "name": "half-bound",
+                "namespace": "default",
+                "annotations": {names.SELECTED_NODE: "a"},
+            },
+            "spec": {"volumeName": "v", "storageClassName": "fast"},
+        },
+    ),
     claim("hurried", storageClassName="at-once"),
     claim("lost", volumeName="gone"),
     claim("classless"),
@@ -160,6 +172,7 @@ ONE_PLACE: list[tuple[str, dict[str, Any], dict[str, Any], Constraint | None]] =
     ("a class that does not", {"volumes": using("waiting")}, {}, Constraint.VOLUME),
     ("a claim that is not bound yet", {"volumes": using("hurried")}, {}, Constraint.VOLUME),
     ("no such claim", {"volumes": using("none")}, {}, Constraint.VOLUME),
+    ("a claim half bound", {"volumes": using("half-bound")}, {}, Constraint.VOLUME),
     ("no such volume", {"volumes": using("lost")}, {}, Constraint.VOLUME),
     ("no default class", {"volumes": using("classless")}, {}, Constraint.VOLUME),
     (

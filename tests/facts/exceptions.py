@@ -1,4 +1,4 @@
-"""Where we and kube-scheduler differ: rules by which we refuse what it takes; what we overlook."""
+"""Where we and kube-scheduler differ: rules by which we refuse what it takes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,5 @@ DIFFERENCES: Final[dict[str, tuple[Rule, str]]] = {
 }
 """The facts of which the oracle says something else: by which rule, and the nodes it takes."""
 
-OVERLOOKED: Final[dict[str, str]] = {
-    "volumes.a_claim_that_only_names_its_volume_is_not_bound": (
-        "its controller marks it within a second; in a simulated cluster there is none"
-    ),
-}
-"""The facts that the oracle does not know, so that it promises too much, and why that is so."""
-
-AGREED: Final = tuple(sorted(FACTS.keys() - DIFFERENCES.keys() - OVERLOOKED.keys()))
+AGREED: Final = tuple(sorted(FACTS.keys() - DIFFERENCES.keys()))
 """All other facts."""

@@ -101,6 +101,9 @@ def _need(namespace: str, name: str, view: View) -> Need:
 
 
 def _bound(claim: PersistentVolumeClaim, view: View) -> Need:
+    if not claim.is_bound:
+        named = claim.spec.volume_name
+        return Need(claim.name, problem=f"it names volume {named} and is not bound to it yet")
     volume = view.get(VOLUMES, claim.spec.volume_name)
     if volume is None:
         return Need(claim.name, problem=f"its volume {claim.spec.volume_name} does not exist")

@@ -71,6 +71,8 @@ ON_DEMAND = "on-demand"
 # Karpenter annotations.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 """On a claim: the node that its volume is being made for."""
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+"""On a claim: its controller has seen to it that it is bound."""
 DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
 DO_NOT_EVICT = "karpenter.sh/do-not-evict"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"

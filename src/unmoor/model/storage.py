@@ -15,6 +15,11 @@ class PersistentVolumeClaim(Object):
 
     spec: ClaimSpec = ClaimSpec()
 
+    @property
+    def is_bound(self) -> bool:
+        """It names its volume, and its controller has agreed: before that, nobody may use it."""
+        return bool(self.spec.volume_name) and names.BIND_COMPLETED in self.metadata.annotations
+
 
 class VolumeNodeAffinity(Struct):
     """Where a volume can be reached from."""

@@ -49,7 +49,8 @@ def volume(name: str, *zones: str, **source: Any) -> Any:
 
 
 def claim(name: str, **spec: Any) -> Any:
-    metadata = {"name": name, "namespace": "default"}
+    bound = {"annotations": {names.BIND_COMPLETED: "yes"}} if "volumeName" in spec else {}
+    metadata = {"name": name, "namespace": "default", **bound}
     return as_object(PersistentVolumeClaim, {"metadata": metadata, "spec": spec})
 
 

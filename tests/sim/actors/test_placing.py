@@ -257,6 +257,24 @@ async def test_a_pod_without_its_claim_says_so() -> None:
         assert places(cluster) == "a"
 
 
+@in_virtual_time
+async def test_a_claim_that_names_its_volume_is_bound_once_there_is_one() -> None:
+    cluster = Cluster()
+    async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):
+        await add_nodes(cluster, a="z1")
+        await cluster.create(CLAIMS, "data", {"storageClassName": "", "volumeName": "disk-1"})
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+        await cluster.add_pod("db", volumes=volumes)
+        await cluster.wait(2)
+        assert "is not bound to it yet" in said(cluster, "db")["message"]
+
+        await cluster.create(VOLUMES, "disk-1", {"csi": {"driver": "d", "volumeHandle": "h"}})
+        await cluster.wait(3)
+        assert places(cluster) == "a"
+        claim = cluster.find(CLAIMS.ref("data", "default")) or {}
+        assert claim["status"]["phase"] == "Bound"
+
+
 def web(spec: JSON) -> JSON:
     """Options of a pod of the application that the constraints are about."""
     return {"app": "web", **spec}

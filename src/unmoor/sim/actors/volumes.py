@@ -3,10 +3,12 @@
 A claim whose class waits for its first consumer gets a volume once the scheduler has marked it with
 a node; the volume can be reached from the node's zone, or from that node alone where it has none. A
 claim of another class gets one at once, to be reached from everywhere. A node that is gone is taken
-off the claim, so that the scheduler chooses anew.
+off the claim, so that the scheduler chooses anew. A claim that names its volume itself is bound to
+it once there is such a volume.
 
 Left out: ``allowedTopologies`` of classes that do not wait, capacity, volumes that somebody made
-beforehand, classes that provide nothing, the end of a volume.
+beforehand and no claim names, two claims that name one volume, classes that provide nothing, the
+end of a volume.
 
 Must not: attach anything, or look at pods but for the claims that they bring along.
 """
@@ -47,14 +49,19 @@ class Volumes(Actor):
             if old is None and new is not None and any(one.ephemeral for one in new.spec.volumes):
                 self.mark((_POD, *new.key))
         elif kind == CLAIMS.kind:
-            if new is not None and not new.spec.volume_name:
+            if new is not None and not new.is_bound:
                 self.mark((_CLAIM, *new.key))
-        elif (kind == STORAGE_CLASSES.kind and new is not None) or (
-            kind == NODES.kind and new is None
-        ):
-            for key, claim in sorted(self.store.all(CLAIMS).items()):
-                if not claim.spec.volume_name:
-                    self.mark((_CLAIM, *key))
+        elif kind == VOLUMES.kind:
+            if old is None:
+                self._mark_claims(naming=True)
+        elif (new is None) if kind == NODES.kind else (new is not None):
+            self._mark_claims(naming=False)
+
+    def _mark_claims(self, *, naming: bool) -> None:
+        """Look again at claims that are not bound, and name a volume or do not."""
+        for key, claim in sorted(self.store.all(CLAIMS).items()):
+            if not claim.is_bound and bool(claim.spec.volume_name) is naming:
+                self.mark((_CLAIM, *key))
 
     async def play(self, key: Key, moment: Moment) -> float | None:
         """Bring one claim forward, or make the claims of one pod."""
@@ -66,7 +73,11 @@ class Volumes(Actor):
                 await self._make_claims(pod)
             return None
         claim = self.store.get(CLAIMS, name, namespace)
-        if claim is None or claim.is_deleting or claim.spec.volume_name:
+        if claim is None or claim.is_deleting or claim.is_bound:
+            return None
+        if claim.spec.volume_name:
+            if self.store.get(VOLUMES, claim.spec.volume_name) is not None:
+                await self._bind(claim, claim.spec.volume_name)
             return None
         found = self._class_of(claim)
         if found is None or found.provisioner == NO_PROVISIONER:
@@ -113,7 +124,11 @@ class Volumes(Actor):
         volume = {"metadata": {"name": name}, "spec": spec}
         kind = {"apiVersion": "v1", "kind": VOLUMES.kind}
         await self.stage.create(VOLUMES.ref(name), {**kind, **volume})
-        await self.stage.patch(claim, {"spec": {"volumeName": name}})
+        await self._bind(claim, name)
+
+    async def _bind(self, claim: PersistentVolumeClaim, volume: str) -> None:
+        mark = {"annotations": {names.BIND_COMPLETED: "yes"}}
+        await self.stage.patch(claim, {"metadata": mark, "spec": {"volumeName": volume}})
         await self.stage.patch(claim, {"status": {"phase": "Bound"}}, subresource="status")
 
     async def _make_claims(self, pod: Pod) -> None:

@@ -22,8 +22,6 @@ IMMEDIATE = "immediate"
 ZONAL = "zonal"
 """May be in the first two zones only."""
 GIB_OF_VOLUME = 8
-BOUND = "pv.kubernetes.io/bind-completed"
-"""On a claim: its controller has seen to it; before that, kube-scheduler waits."""
 
 
 def _give(app: App, kind: Kind, storage_class: str) -> None:
@@ -160,7 +158,7 @@ def claims_of(app: App, pod: JSON, zone: str, home: str) -> Iterator[Manifest]:
             continue
         bound_to = f"pv-{bodies.uid_of(kinds.CLAIMS, name, app.namespace)}"
         spec["volumeName"] = bound_to
-        meta |= {"annotations": {BOUND: "yes"}}
+        meta |= {"annotations": {names.BIND_COMPLETED: "yes"}}
         ref, body = bodies.made(kinds.CLAIMS, name, spec, app.namespace, **meta)
         capacity = {"storage": f"{GIB_OF_VOLUME}Gi"}
         yield _volume(bound_to, body, where)
