@@ -263,6 +263,26 @@ def test_warnings_and_decisions_are_louder_than_waiting(stream: io.StringIO) -> 
     ]
 
 
+@pytest.mark.parametrize(
+    ("reason", "is_warning", "level"),
+    [
+        pytest.param(Reason.UNPLACEABLE, True, "error", id="a pod cannot be scheduled"),
+        pytest.param(Reason.UNPLACEABLE, False, "debug", id="its successor could not be"),
+        pytest.param(Reason.LIMIT_REACHED, True, "error", id="the limits do not allow it"),
+        pytest.param(Reason.TYPES_UNKNOWN, True, "error", id="nobody says what there is to buy"),
+        pytest.param(Reason.INSUFFICIENT_CAPACITY, True, "error", id="the cloud has none"),
+        pytest.param(Reason.INCONSISTENT, True, "error", id="a consistency check failed"),
+        pytest.param(Reason.LAUNCH_FAILED, True, "warning", id="a launch failed: it is repeated"),
+    ],
+)
+def test_errors(stream: io.StringIO, reason: Reason, *, is_warning: bool, level: str) -> None:
+    """Spec 10.3, 6.1 and 6.3."""
+    verdict = msgspec.structs.replace(waiting("a", is_warning=is_warning), reason=reason)
+    LogObserver(HandClock())(record(verdicts=(verdict,)))
+
+    assert [line["level"] for line in lines(stream)] == [level]
+
+
 def test_a_crash_tells_its_story(stream: io.StringIO) -> None:
     observer, story = LogObserver(HandClock()), Story()
     observer.story = story

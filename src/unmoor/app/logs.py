@@ -48,6 +48,17 @@ REPORTED_AGAIN_S = 60.0
 """A watch, or a lease, that stays broken in the same words is told again after this time."""
 FIELD_CHARS_MAX = 2_000
 """A longer text in a field is cut: objects and answers hold what strangers wrote."""
+ERRORS = frozenset(
+    (
+        Reason.UNPLACEABLE,
+        Reason.LIMIT_REACHED,
+        Reason.TYPES_UNKNOWN,
+        Reason.INSUFFICIENT_CAPACITY,
+        Reason.INCONSISTENT,
+    )
+)
+"""Warnings that are told as errors: a pod cannot be scheduled, the cloud has no capacity, a check
+of consistency has failed (spec 6.1, 6.3, 10.3)."""
 UNREADABLE = " cannot be read: "
 """How the informer says that an object does not decode."""
 
@@ -235,11 +246,12 @@ def _identity_of(effect: AnyEffect) -> tuple[str, str, str]:
 
 
 def said_by(verdict: Verdict) -> Line:
-    """The line of a verdict: waiting is for Debug, warnings and decisions are for everybody."""
+    """The line of a verdict: waiting is for Debug, decisions are for everybody, warnings louder."""
     if not verdict.is_refusal:
         level, message = "info", "decided"
     elif verdict.is_warning:
-        level, message = "warning", "needs attention"
+        level = "error" if verdict.reason in ERRORS else "warning"
+        message = "needs attention"
     else:
         level, message = "debug", "waiting"
     fields = {
