@@ -14,6 +14,7 @@ class Rule(StrEnum):
     EVERY_ADDRESS = "the address :: stands for all addresses of a node, as 0.0.0.0 does"
     FREE_VOLUME = "which of the free volumes a class without provisioner would give, nobody knows"
     NO_ZONE = "a volume labelled with its zone cannot be reached from a node that is in none"
+    NAMED_NODE = "a volume that names its node is reached from that node alone"
     OVERCOMMITTED = "a node of which more is promised than it has takes no pod, whatever it asks"
     DEVICES = "devices that pods claim are not counted, so no node is promised to such a pod"
     DAEMONS = "room is kept for DaemonSet pods that are still to come"
@@ -28,6 +29,7 @@ DIFFERENCES: Final[dict[str, tuple[Rule, str]]] = {
     ),
     "volumes.a_class_without_provisioner_needs_a_free_volume": (Rule.FREE_VOLUME, ""),
     "volumes.two_claims_need_two_free_volumes": (Rule.FREE_VOLUME, ""),
+    "volumes.a_volume_that_names_its_node_is_reached_from_every_node": (Rule.NAMED_NODE, "b"),
     "volumes.the_zone_of_a_volume_may_be_a_label": (Rule.NO_ZONE, "a"),
     "volumes.such_a_label_may_name_several_zones": (Rule.NO_ZONE, "a b"),
 }

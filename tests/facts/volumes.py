@@ -65,6 +65,14 @@ def a_volume_on_the_disk_of_a_node_ties_to_that_node() -> Fact:
     return Fact([*_zones(), claim("data", volume="v"), held], pod(**mounts("data")), "b", REACH)
 
 
+def a_volume_that_names_its_node_is_reached_from_every_node() -> Fact:
+    """Only labels are looked at."""
+    held = volume("v", claimed="data")
+    terms = [{"matchFields": [expression("metadata.name", "In", "b")]}]
+    held["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    return Fact([*_zones(), claim("data", volume="v"), held], pod(**mounts("data")), "a b c")
+
+
 def a_volume_may_be_reached_by_several_ways() -> Fact:
     held = volume("v", claimed="data")
     ways = [expression(HOSTNAME, "In", "c"), expression(ZONE, "In", "1")]

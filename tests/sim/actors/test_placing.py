@@ -178,6 +178,28 @@ async def test_a_host_port_is_had_once_on_a_node() -> None:
         )
 
 
+def reach(cluster: Cluster, claim: JSON) -> JSON:
+    """From where the volume of a claim can be reached."""
+    volume = cluster.find(VOLUMES.ref(claim["spec"]["volumeName"])) or {}
+    (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    (found,) = term["matchExpressions"]
+    return dict(found)
+
+
+@in_virtual_time
+async def test_where_there_are_no_zones_a_volume_is_reached_from_one_host() -> None:
+    cluster = Cluster()
+    async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):
+        await cluster.add_node("a", **{HOSTNAME: "host-a"})
+        await add_claim(cluster, "data", binding="WaitForFirstConsumer")
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+        await cluster.add_pod("db", volumes=volumes)
+        await cluster.wait(3)
+
+        claim = cluster.find(CLAIMS.ref("data", "default")) or {}
+        assert reach(cluster, claim) == {"key": HOSTNAME, "operator": "In", "values": ["host-a"]}
+
+
 @in_virtual_time
 async def test_a_claim_that_waits_gets_its_volume_where_the_pod_goes() -> None:
     cluster = Cluster()
@@ -191,9 +213,7 @@ async def test_a_claim_that_waits_gets_its_volume_where_the_pod_goes() -> None:
         assert places(cluster, "db") == "b"
         claim = cluster.find(CLAIMS.ref("data", "default")) or {}
         assert claim["status"]["phase"] == "Bound"
-        volume = cluster.find(VOLUMES.ref(claim["spec"]["volumeName"])) or {}
-        (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
-        assert term["matchExpressions"] == [{"key": ZONE, "operator": "In", "values": ["z2"]}]
+        assert reach(cluster, claim) == {"key": ZONE, "operator": "In", "values": ["z2"]}
 
         # From now on the volume holds its pods in that zone, however full it is.
         await cluster.patch(NODES.ref("b"), {"spec": {"unschedulable": True}})

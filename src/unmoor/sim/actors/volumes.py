@@ -1,10 +1,10 @@
 """Provides the volumes that claims ask for, and the claims of pods' own volumes.
 
 A claim whose class waits for its first consumer gets a volume once the scheduler has marked it with
-a node; the volume can be reached from the node's zone, or from that node alone where it has none. A
-claim of another class gets one at once, to be reached from everywhere. A node that is gone is taken
-off the claim, so that the scheduler chooses anew. A claim that names its volume itself is bound to
-it once there is such a volume.
+a node; the volume can be reached from the node's zone, or from that node alone where it has none
+(by its hostname: kube-scheduler looks at no name). A claim of another class gets one at once, to be
+reached from everywhere. A node that is gone is taken off the claim, so that the scheduler chooses
+anew. A claim that names its volume itself is bound to it once there is such a volume.
 
 Left out: ``allowedTopologies`` of classes that do not wait, capacity, volumes that somebody made
 beforehand and no claim names, two claims that name one volume, classes that provide nothing, the
@@ -157,7 +157,8 @@ class Volumes(Actor):
 
 def _at(node: Node) -> list[JSON]:
     """Zonal, as the disks of clouds are."""
-    zone = node.metadata.labels.get(names.ZONE)
-    if zone:
-        return [{"matchExpressions": [{"key": names.ZONE, "operator": "In", "values": [zone]}]}]
-    return [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node.name]}]}]
+    for key in (names.ZONE, names.HOSTNAME):
+        value = node.metadata.labels.get(key)
+        if value:
+            return [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}]
+    return []
