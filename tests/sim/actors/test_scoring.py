@@ -49,21 +49,29 @@ def test_least_allocated(counted: dict[str, int], room: dict[str, int], score: i
     assert scoring.least_allocated(counted, room) == score
 
 
+HALF = {CPU: 2000, MEMORY: 4 * GI}
+
+
 @pytest.mark.parametrize(
-    ("requested", "room", "score"),
+    ("requested", "mine", "room", "score"),
     [
-        pytest.param({CPU: 2000, MEMORY: 4 * GI}, ROOM, 100, id="even"),
-        # |0.75 - 0.25| / 2 = 0.25
-        pytest.param({CPU: 3000, MEMORY: 2 * GI}, ROOM, 75, id="a quarter apart"),
+        pytest.param({}, HALF, ROOM, 75, id="as even as before"),
+        # |0.75 - 0.25| / 2 = 0.25, so 75 instead of 100: 50 + (50 - 25) / 2, rounded down
+        pytest.param({}, {CPU: 3000, MEMORY: 2 * GI}, ROOM, 62, id="a quarter apart"),
+        pytest.param({CPU: 1000}, {MEMORY: 2 * GI}, ROOM, 81, id="more even than before"),
         # |1 - 0| / 2 = 0.5
-        pytest.param({CPU: 4000}, ROOM, 50, id="as uneven as can be"),
+        pytest.param({}, {CPU: 4000}, ROOM, 50, id="as uneven as can be"),
+        pytest.param({CPU: 4000}, {MEMORY: 8 * GI}, ROOM, 100, id="as even as can be"),
         # 2 of 1 counts as 1
-        pytest.param({CPU: 8000, MEMORY: 8 * GI}, ROOM, 100, id="no more than all"),
-        pytest.param({CPU: 1000}, {CPU: 4000}, 100, id="one resource is even"),
+        pytest.param({}, {CPU: 8000, MEMORY: 8 * GI}, ROOM, 75, id="no more than all"),
+        pytest.param({}, {CPU: 1000}, {CPU: 4000}, 75, id="one resource is even"),
+        pytest.param({CPU: 1000}, {"pods": 1}, ROOM, 0, id="who asks for neither is not judged"),
     ],
 )
-def test_balanced(requested: dict[str, int], room: dict[str, int], score: int) -> None:
-    assert scoring.balanced(requested, room) == score
+def test_balanced(
+    requested: dict[str, int], mine: dict[str, int], room: dict[str, int], score: int
+) -> None:
+    assert scoring.balanced(requested, mine, room) == score
 
 
 def test_crowding_counts_pods_by_what_one_weighs() -> None:

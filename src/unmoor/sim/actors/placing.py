@@ -11,7 +11,7 @@ Must not: bind, or wait for anything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -41,10 +41,12 @@ BY_DEFAULT: tuple[tuple[str, int], ...] = ((names.HOSTNAME, 3), (names.ZONE, 5))
 """Key and maxSkew by which pods of one owner are spread where they say nothing themselves."""
 _WORDS: dict[Constraint, str] = {
     Constraint.UNSCHEDULABLE: "node(s) were unschedulable",
+    Constraint.TAINT: "node(s) had untolerated taint(s)",
     Constraint.NODE_SELECTOR: "node(s) didn't match Pod's node affinity/selector",
     Constraint.NODE_AFFINITY: "node(s) didn't match Pod's node affinity/selector",
     Constraint.HOST_PORT: "node(s) didn't have free ports for the requested pod ports",
     Constraint.VOLUME: "node(s) didn't match PersistentVolume's node affinity",
+    Constraint.DISK: "node(s) had no available disk",
     Constraint.VOLUME_LIMIT: "node(s) exceed max volume count",
     Constraint.SPREAD: "node(s) didn't match pod topology spread constraints",
     Constraint.POD_AFFINITY: "node(s) didn't match pod affinity rules",
@@ -119,11 +121,8 @@ def _said_of(refusals: Sequence[Refusal]) -> Iterator[str]:
     for name in short:
         yield "Too many pods" if name == PODS else f"Insufficient {name}"
     if not short:
-        first = refusals[0]
-        if first.constraint is Constraint.TAINT:
-            yield f"node(s) had untolerated taint {first.subject}"
-        else:
-            yield _WORDS.get(first.constraint, f"node(s) refused by {first.constraint}")
+        first = refusals[0].constraint
+        yield _WORDS.get(first, f"node(s) refused by {first}")
 
 
 def _problem(one: Refusal) -> str:
@@ -140,8 +139,7 @@ def _scores(wish: Wish, sites: Sequence[Site], floor: Floor) -> dict[Score, scor
         allocatable = site.place.allocatable
         counted = resources.add(site.counted, mine)
         fit.append(scoring.least_allocated(counted, allocatable))
-        requested = resources.add(site.requested, wish.requests)
-        balanced.append(scoring.balanced(requested, allocatable))
+        balanced.append(scoring.balanced(site.requested, wish.requests, allocatable))
     found: dict[Score, scoring.Scores] = {Score.FIT: fit, Score.BALANCED: balanced}
     more: tuple[tuple[Score, Callable[[Wish, Sequence[Site], Floor], list[int]]], ...] = (
         (Score.SPREAD, _spread),
@@ -166,8 +164,8 @@ def _spread(wish: Wish, sites: Sequence[Site], floor: Floor) -> list[int]:
         return [0] * len(sites)
     counts = [_domains(wish, one, known, floor, keys if given else ()) for one in spreads]
     weights = [
-        scoring.spread_weight(len(known) if one.key == names.HOSTNAME else len(count))
-        for one, count in zip(spreads, counts, strict=True)
+        scoring.spread_weight(len(known if one.key == names.HOSTNAME else _values(one.key, known)))
+        for one in spreads
     ]
     names_known = {site.name for site in known}
     crowds: list[int | None] = []
@@ -188,8 +186,7 @@ def _domains(
     wish: Wish, spread: Spread, known: Sequence[Site], floor: Floor, keys: Sequence[str]
 ) -> dict[str, int]:
     """Pods in each domain in which a node is that may take the pod; ``keys``: to be counted."""
-    labels = (site.place.labels.get(spread.key) for site in known)
-    found = {domain: 0 for domain in labels if domain is not None}
+    found = {domain: 0 for domain in _values(spread.key, known) if domain is not None}
     selector = spread.selection.selector
     if selector is None or selector.is_empty:
         return found
@@ -201,6 +198,11 @@ def _domains(
         if counts_for(wish, spread, site):
             found[domain] += pods
     return found
+
+
+def _values(key: str, sites: Iterable[Site]) -> dict[str | None, None]:
+    """The different values of a label; to have none is one of them."""
+    return dict.fromkeys(site.place.labels.get(key) for site in sites)
 
 
 def _by_default(pod: Pod, view: View) -> tuple[TopologySpreadConstraint, ...]:
@@ -251,7 +253,12 @@ def _pulled(wish: Wish, sites: Sequence[Site], floor: Floor) -> list[int]:
             if term.selection.has(pod):
                 pull(site, term.key, weight)
     sums = [
-        sum(worth[site.place.labels.get(key, "")] for key, worth in pulls.items()) for site in sites
+        sum(
+            worth[site.place.labels[key]]
+            for key, worth in pulls.items()
+            if key in site.place.labels
+        )
+        for site in sites
     ]
     return scoring.between(sums)
 

@@ -19,6 +19,7 @@ from typing import TypeAlias
 import msgspec
 
 from unmoor.engine.requests import requests_of
+from unmoor.model import resources
 from unmoor.model.pod import Pod
 from unmoor.model.resources import CPU, MEMORY, Resources
 from unmoor.model.scheduling import Container, ResourceRequirements
@@ -89,11 +90,22 @@ def least_allocated(counted: Resources, allocatable: Resources) -> int:
     return sum(shares) // len(known)
 
 
-def balanced(requested: Resources, allocatable: Resources) -> int:
-    """The less the used shares of cpu and memory differ, the better.
+def balanced(requested: Resources, mine: Resources, allocatable: Resources) -> int:
+    """The more evenly cpu and memory are used with the pod than without, the better.
 
-    ``requested``: on the node, the pod included. Half the difference is the standard deviation.
+    ``requested``: on the node, the pod aside; ``mine``: by the pod, which is judged only if it asks
+    for either. 75 where nothing changes.
     """
+    if not any(mine.get(name, 0) for name in COUNTED):
+        return 0
+    gain = _evenness(resources.add(requested, mine), allocatable) - _evenness(
+        requested, allocatable
+    )
+    return BEST // 2 + (BEST // 2 + gain) // 2
+
+
+def _evenness(requested: Resources, allocatable: Resources) -> int:
+    """Half the difference of the used shares is their standard deviation."""
     shares = [
         min(requested.get(name, 0) / allocatable[name], 1.0)
         for name in COUNTED
