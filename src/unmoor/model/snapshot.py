@@ -89,6 +89,10 @@ _INDEXES_OF: dict[str, tuple[Index, ...]] = {
 }
 
 
+_NONE: dict[Key, Unreadable] = {}
+"""What a frozen view has of a kind that can be read. Never changed."""
+
+
 class View:
     """A read-only picture of the cluster. Lookups return None or () for what is not there."""
 
@@ -271,12 +275,13 @@ class View:
 
     def freeze(self) -> View:
         """The view as it is now, for as long as it is kept, while the live view goes on."""
-        frozen = View(self.settings, self.identity)
+        frozen: View = View.__new__(View)
+        frozen.settings, frozen.identity = self.settings, self.identity
         frozen.version = self.version
         frozen._objects = {kind: _past(objects) for kind, objects in self._objects.items()}
         frozen._indexes = {name: _past(entries) for name, entries in self._indexes.items()}
         frozen._answers = dict(self._answers)
-        frozen._broken = {kind: dict(broken) for kind, broken in self._broken.items()}
+        frozen._broken = {kind: dict(one) if one else _NONE for kind, one in self._broken.items()}
         return frozen
 
     def changed_since(self, earlier: View, resource: Resource[T]) -> Collection[Key] | None:

@@ -27,12 +27,13 @@ _ABSENT: Final[Any] = object()
 class Table(dict[K, V]):
     """A dictionary that can be remembered."""
 
-    __slots__ = ("_pasts",)
+    __slots__ = ("_latest", "_pasts")
 
     def __init__(self) -> None:
         """Start empty, with no past."""
         super().__init__()
         self._pasts: list[ref[Past[K, V]]] = []
+        self._latest: Past[K, V] | None = None
 
     def put(self, key: K, value: V) -> None:
         """Have ``value`` there from now on."""
@@ -47,12 +48,15 @@ class Table(dict[K, V]):
         return self.pop(key, None)
 
     def past(self) -> Past[K, V]:
-        """The table as it is now, for as long as it is kept."""
-        past = Past(self)
-        self._pasts = [*(one for one in self._pasts if one() is not None), ref(past)]
-        return past
+        """The table as it is now, for as long as it is kept. Until it changes, all share one."""
+        latest = self._latest
+        if latest is None:
+            latest = self._latest = Past(self)
+            self._pasts = [*(one for one in self._pasts if one() is not None), ref(latest)]
+        return latest
 
     def _remember(self, key: K) -> None:
+        self._latest = None
         for one in self._pasts:
             past = one()
             if past is not None:
