@@ -7,25 +7,27 @@ loop with nothing left to do and nothing to wait for is a deadlock and says so.
 from __future__ import annotations
 
 import asyncio
-import math
-import selectors
+import heapq
+from collections import deque
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple, Unpack
 
 from unmoor.model.moment import Moment
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 EPOCH = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 """When simulated worlds begin: a Monday morning."""
 
 
-ROUNDING_S = 1e-6
-"""Sums of times may be off by less than this; nothing waits for so little."""
 Passing: TypeAlias = Callable[[float], object]
 """Called with each stretch of time that is about to be skipped, in seconds."""
 IDLE_TURNS_MAX = 300_000
 """So many turns of the loop without time passing are a livelock."""
+TIMERS_LEAST = 100
+"""With more timers than these, cancelled ones are swept when they are the most."""
 
 
 class Deadlock(RuntimeError):
@@ -36,66 +38,91 @@ class Livelock(RuntimeError):
     """Time stands still: tasks wake each other for ever and none of them waits."""
 
 
-class _JumpingSelector(selectors.SelectSelector):
-    """Answers at once, and tells the loop how far it would have waited."""
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        super().__init__()
-        self._loop = loop
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        self._loop.jump(timeout)
-        return []
-
-
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock starts at 0 and costs nothing to wait for."""
+    """An event loop whose clock starts at 0 and costs nothing to wait for.
 
+    It has no sockets to look after, so a turn is only this: time jumps if there is nothing else to
+    do, timers that are due follow what is ready, and all of that is called. Nearly everything that
+    a rehearsal does is a turn of this loop, hence the short cuts past the base class.
+    """
+
+    _ready: deque[asyncio.Handle]
+    """The base class's calls that are to be made."""
     _scheduled: list[asyncio.TimerHandle]
     """The base class's timers, the earliest first."""
+    _timer_cancelled_count: int
+    """How many of them are cancelled."""
+    _stopping: bool
 
     def __init__(self, passing: Passing | None = None) -> None:
         """Start at time 0. ``passing`` may make a jump last, for somebody who looks on."""
         self._virtual_s = 0.0
         self._passing = passing
         self._idle_turns = 0
-        super().__init__(_JumpingSelector(self))
-
-    @property
-    def _clock_resolution(self) -> float:
-        """The base class runs what is due within this: exactly what is due, however late it is."""
-        return math.ulp(self._virtual_s)
-
-    @_clock_resolution.setter
-    def _clock_resolution(self, _seconds: float) -> None:
-        """The base class sets that of the real clock."""
+        super().__init__()
 
     def time(self) -> float:
         """Seconds since the world began."""
         return self._virtual_s
 
-    def jump(self, timeout: float | None) -> None:
-        """Let time pass, as far as the loop would have waited."""
-        if timeout is None:
-            raise Deadlock(f"nothing to wait for at {self._virtual_s:.3f} s; {self._waiting()}")
-        if timeout > 0:
+    def call_soon(
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """Call it in the next turn."""
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def _run_once(self) -> None:
+        """Take one turn."""
+        ready, timers = self._ready, self._timers()
+        if ready or self._stopping or (timers and timers[0].when() <= self._virtual_s):
+            self._idle_turns += 1
+            if self._idle_turns > IDLE_TURNS_MAX:
+                self._idle_turns = 0
+                raise Livelock(f"time stands still at {self._virtual_s:.3f} s; {self._waiting()}")
+        elif timers:
             self._idle_turns = 0
-            # The sum of now and the difference to then is not always exactly then.
-            then = self._scheduled[0].when()
-            late = self._virtual_s + timeout
-            self._virtual_s = then if abs(then - late) < ROUNDING_S else late
+            then = timers[0].when()
+            passing_s, self._virtual_s = then - self._virtual_s, then
             if self._passing is not None:
-                self._passing(timeout)
-            return
-        self._idle_turns += 1
-        if self._idle_turns > IDLE_TURNS_MAX:
-            self._idle_turns = 0
-            raise Livelock(f"time stands still at {self._virtual_s:.3f} s; {self._waiting()}")
+                self._passing(passing_s)
+        else:
+            raise Deadlock(f"nothing to wait for at {self._virtual_s:.3f} s; {self._waiting()}")
+        while timers and timers[0].when() <= self._virtual_s:
+            ready.append(_taken(timers))
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()  # noqa: SLF001 - as the base class calls it
+
+    def _timers(self) -> list[asyncio.TimerHandle]:
+        """The timers, the first of which is not cancelled."""
+        timers = self._scheduled
+        if len(timers) > TIMERS_LEAST and 2 * self._timer_cancelled_count > len(timers):
+            left = [timer for timer in timers if not timer.cancelled()]
+            heapq.heapify(left)
+            self._scheduled, self._timer_cancelled_count = left, 0
+            return left
+        while timers and timers[0].cancelled():
+            _taken(timers)
+            self._timer_cancelled_count -= 1
+        return timers
 
     def _waiting(self) -> str:
         """Which tasks there are, and where each one stands."""
         tasks = sorted(asyncio.all_tasks(self), key=lambda task: task.get_name())
         return "; ".join(f"{task.get_name()} in {_place_of(task)}" for task in tasks) or "no tasks"
+
+
+def _taken(timers: list[asyncio.TimerHandle]) -> asyncio.TimerHandle:
+    """Take out the earliest; if it is cancelled later, it is not there to be swept."""
+    timer = heapq.heappop(timers)
+    timer._scheduled = False  # type: ignore[attr-defined]  # noqa: SLF001 - the base class's mark
+    return timer
 
 
 def _place_of(task: asyncio.Task[Any]) -> str:
