@@ -19,6 +19,7 @@ from tests.bench.gauges import Stopwatch, memory_mb
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.bulk.whatif import WhatIf
 from unmoor.engine.scenery import Scenery
+from unmoor.kube.sharing import Sharing
 from unmoor.model import kinds
 from unmoor.runtime.store import Store
 from unmoor.sim.clusters import generator
@@ -28,13 +29,16 @@ KNOWN = {one.kind: one for one in vars(kinds).values() if isinstance(one, kinds.
 
 
 def store_of(nodes: int, pods: int) -> Store:
-    """A store with a realistic cluster in it."""
+    """A store with a realistic cluster in it; what objects have in common they share, as listed."""
     store = Store()
+    sharing = {kind.type: Sharing(kind.type) for kind in KNOWN.values()}
     for ref, body in generator.generate(Mix(seed=1, nodes=nodes, pods=pods), ec2_types()):
         kind = KNOWN.get(ref.kind)
         if kind is not None:
             body["metadata"]["resourceVersion"] = "1"
-            store.put(kind, msgspec.convert(body, kind.type, strict=False))
+            found = msgspec.convert(body, kind.type, strict=False)
+            sharing[kind.type].share(found)
+            store.put(kind, found)
     return store
 
 

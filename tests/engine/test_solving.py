@@ -77,7 +77,8 @@ def volume(zone: str) -> Any:
 
 
 def claim(name: str, volume_name: str = "pv") -> Any:
-    meta = {"name": name, "namespace": "default", "uid": name}
+    bound = {names.BIND_COMPLETED: "yes"} if volume_name else {}
+    meta = {"name": name, "namespace": "default", "uid": name, "annotations": bound}
     spec = {"storageClassName": "disk", "volumeName": volume_name}
     return as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec})
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from unmoor.model import resources
-from unmoor.model.pod import Pod
+from unmoor.model.pod import Pod, PodSpec, PodStatus
 from unmoor.model.quantity import QuantityError
 from unmoor.model.resources import Quantities, Resources
-from unmoor.model.scheduling import Container, ResourceRequirements
+from unmoor.model.scheduling import Container, ContainerStatus, ResourceRequirements
 
 Asked: TypeAlias = Callable[[Container], Resources]
 
@@ -43,23 +43,19 @@ def used_by(pod: Pod) -> dict[str, int]:
     and what it runs with, each resource for itself; where the node will never give it what it asks
     for, what it asks for counts for nothing (KEP 1287). Its successor asks for the new amounts.
     """
-    status = pod.status
-    given = {
-        one.name: one
-        for one in (*status.container_statuses, *status.init_container_statuses)
-        if one.resources is not None
-    }
-    if not given and status.resources is None:
+    if not is_resized(pod):
         return requests_of(pod)
+    status = pod.status
+    given = {one.name: one for one in (*status.container_statuses, *status.init_container_statuses)}
     is_refused = pod.is_resize_infeasible
 
     def has(container: Container) -> Resources:
         found = given.get(container.name)
         if found is None or found.resources is None:
             return _requests(container)
+        if _is_as_asked(container.resources, found):
+            return _requests(container)
         granted = (found.resources.requests, found.allocated_resources)
-        if all(one == container.resources.requests for one in granted):
-            return _requests(container)  # As nearly always.
         return _most(_requests(container), granted, is_refused=is_refused)
 
     held = _of_containers(pod, has)
@@ -71,6 +67,27 @@ def used_by(pod: Pod) -> dict[str, int]:
         most = _most(whole, granted, is_refused=is_refused)
         whole = {name: most.get(name, 0) for name in whole}
     return _with_overhead(pod, held | whole)
+
+
+def is_resized(pod: Pod) -> bool:
+    """True when a kubelet has granted something else than what is asked for."""
+    status, whole = pod.status, pod.spec.resources
+    statuses = [
+        one
+        for one in (*status.container_statuses, *status.init_container_statuses)
+        if one.resources is not None
+    ]
+    if statuses:
+        asked = {one.name: one for one in (*pod.spec.containers, *pod.spec.init_containers)}
+        for one in statuses:
+            if one.name in asked and not _is_as_asked(asked[one.name].resources, one):
+                return True
+    return whole is not None and status.resources is not None and not _is_as_asked(whole, status)
+
+
+def _is_as_asked(asked: ResourceRequirements, status: ContainerStatus | PodStatus) -> bool:
+    runs_with = status.resources.requests if status.resources is not None else {}
+    return asked.requests == runs_with == status.allocated_resources
 
 
 def _most(
@@ -124,3 +141,29 @@ def _amounts(given: Quantities) -> dict[str, int]:
         if amount < 0:
             raise QuantityError(given[name], f"resource {name}; ask for 0 or more")
     return amounts
+
+
+class Requests:
+    """Remembers what pods ask for: those of a workload share what decides it.
+
+    Dropping it costs time only.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self._known: dict[tuple[int, int, int, int], tuple[PodSpec, Resources]] = {}
+
+    def of(self, pod: Pod) -> Resources:
+        """Return what ``requests_of`` does, and raise as it does."""
+        spec = pod.spec
+        parts = (spec.containers, spec.init_containers, spec.resources, spec.overhead)
+        face = (id(parts[0]), id(parts[1]), id(parts[2]), id(parts[3]))
+        found = self._known.get(face)
+        if found is None:
+            # The spec is kept, so that nothing else can be where its parts are.
+            found = self._known[face] = (spec, requests_of(pod))
+        return found[1]
+
+    def used_by(self, pod: Pod) -> Resources:
+        """Return what ``used_by`` does, and raise as it does."""
+        return used_by(pod) if is_resized(pod) else self.of(pod)

@@ -14,7 +14,7 @@ from copy import copy
 
 from unmoor.engine import volumes
 from unmoor.engine.held import Held, held_by
-from unmoor.engine.requests import used_by
+from unmoor.engine.requests import Requests
 from unmoor.engine.scene import Place, Started, Template
 from unmoor.engine.wish import Wish
 from unmoor.model import names, resources
@@ -34,12 +34,13 @@ OF_NO_TYPE = frozenset((names.PROVISIONER_NAME, names.HOSTNAME))
 class Standing:
     """A place, with what has been promised away on it."""
 
-    def __init__(self, place: Place, view: View) -> None:
-        """Start with the pods that are there."""
+    def __init__(self, place: Place, view: View, known: Requests | None = None) -> None:
+        """Start with the pods that are there. ``known``: what pods have been found to ask for."""
+        known = known or Requests()
         self.place = place
         self.name = place.name
         self.pods: list[Pod] = list(place.pods)
-        used = [place.reserved, *(_requests(pod) for pod in place.pods)]
+        used = [place.reserved, *(_requests(pod, known) for pod in place.pods)]
         self.free = resources.subtract(place.allocatable, resources.total(used))
         self.held: list[Held] = [one for pod in place.pods for one in held_by(pod)]
         self.attached = volumes.attached_by(place.pods, view) if place.volume_room else {}
@@ -166,9 +167,9 @@ def types_left(
     )
 
 
-def _requests(pod: Pod) -> Resources:
+def _requests(pod: Pod, known: Requests) -> Resources:
     """A bound pod whose requests nobody can read takes its place and no more."""
     try:
-        return used_by(pod)
+        return known.used_by(pod)
     except QuantityError:
         return {resources.PODS: 1}

@@ -17,7 +17,7 @@ import numpy as np
 from unmoor.engine import judge
 from unmoor.engine.bulk.numbering import Numbering
 from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
-from unmoor.engine.requests import requests_of
+from unmoor.engine.requests import Requests
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Wish, required_apart, wish_of
@@ -145,24 +145,12 @@ def fits_in(free: Amounts, row: Amounts) -> Flags:
     return found
 
 
-def columns_of(scene: Scene, pods: Iterable[Pod]) -> tuple[str, ...]:
-    """Every resource that somebody asks for, sorted."""
+def columns_of(scene: Scene, pods: Iterable[Pod], known: Requests) -> tuple[str, ...]:
+    """Every resource that somebody asks for, sorted. ``known``: what pods were found to ask."""
     found = {resources.CPU, resources.MEMORY, resources.PODS}
-    seen: set[int] = set()
     for pod in pods:
-        face = hash(
-            (
-                id(pod.spec.containers),
-                id(pod.spec.init_containers),
-                id(pod.spec.resources),
-                id(pod.spec.overhead),
-            )
-        )
-        if face in seen:
-            continue
-        seen.add(face)
         try:
-            found |= requests_of(pod).keys()
+            found |= known.of(pod).keys()
         except QuantityError:
             continue
     bases: list[Template | Started] = [*scene.templates, *scene.started]

@@ -29,6 +29,7 @@ from unmoor.engine.company import NEW_HOST, watched_by
 from unmoor.engine.held import collisions
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
+from unmoor.engine.requests import Requests
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.selection import Term
 from unmoor.engine.sites import Standing
@@ -62,10 +63,11 @@ class Greedy:
     def __init__(self, scene: Scene, pods: list[Pod], market: Market | None = None) -> None:
         """Turn the scene into rows. ``pods``: all that may be asked about."""
         self.scene = scene
-        self.columns = columns_of(scene, pods)
+        requests = Requests()
+        self.columns = columns_of(scene, pods, requests)
         self.has_soft_taints = scene.has_soft_taints
         self.crowd = Crowd(scene.view, self.columns, has_soft_taints=self.has_soft_taints)
-        standing = [Standing(place, scene.view) for place in scene.places]
+        standing = [Standing(place, scene.view, requests) for place in scene.places]
         self.ground = Ground(standing, self.columns, self.crowd)
         bases: list[Template | Started] = [*scene.templates, *scene.started]
         self.types = (market or Market()).types(bases, self.columns)
