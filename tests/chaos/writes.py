@@ -16,8 +16,9 @@ from unmoor.lifecycle.effects import AnyEffect, Create, Delete, Evict, Patch, Pu
 from unmoor.model.base import JSON
 from unmoor.model.kinds import CONFIG_MAPS, PODS, Resource
 from unmoor.model.observation import ProblemKind
-from unmoor.runtime.interpreter import Interpreter, problem_of
+from unmoor.runtime.interpreter import Interpreter
 from unmoor.runtime.ports import Api, Change, PortError, Query
+from unmoor.runtime.problems import problem_of
 
 WRITE_S = 30.0
 COUNTER = CONFIG_MAPS.ref("counter", NAMESPACE)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from tests import builders
+from tests.lifecycle import refusing
 from tests.lifecycle.merging import merge
 from unmoor.lifecycle.effects import (
     AnyEffect,
@@ -150,9 +151,9 @@ class World:
             self.effects.append(effect)
             if self.fails(effect):
                 problem: Problem | None = self._lose(effect)
-            elif isinstance(effect, Patch | Delete) and self.refuses(effect):
+            elif isinstance(effect, Patch | Delete | Create) and self.refuses(effect):
                 problem = Problem(ProblemKind.FORBIDDEN, "a webhook says no", code=403)
-                self._answer(Asked.WRITE, effect.ref.uid, None, problem)
+                self._answer(*refusing.asked_by(effect), None, problem)
             else:
                 problem = self.act(effect)
                 if self.forgets(effect):
@@ -268,6 +269,8 @@ class World:
             },
         )
         self.put(msgspec.convert(body, KINDS[effect.ref.kind].type, strict=False))
+        if effect.owner is not None and self.view.answer(*refusing.asked_by(effect)) is not None:
+            self._answer(*refusing.asked_by(effect), True, None)
         return None
 
     def _delete(self, effect: Delete) -> Problem | None:
@@ -303,7 +306,7 @@ class World:
 
     def _evict(self, effect: Evict) -> Problem | None:
         pod = self._held(effect.ref)
-        problem = self._refusal(pod)
+        problem = self.eviction_problem or refusing.eviction_refusal(self.view, pod)
         if problem is None:
             assert pod is not None
             if not pod.is_deleting:
@@ -313,18 +316,6 @@ class World:
                 self._end_pod(pod, pod.grace_s)
         self._answer(Asked.EVICTION, effect.ref.uid, True if problem is None else None, problem)
         return problem
-
-    def _refusal(self, pod: Any | None) -> Problem | None:
-        if pod is None:
-            return Problem(ProblemKind.NOT_FOUND)
-        if self.eviction_problem is not None:
-            return self.eviction_problem
-        budgets = budgets_over(self.view, pod)
-        if len(budgets) > 1:
-            return Problem(ProblemKind.FAILED, "more than one budget", code=500)
-        if any(budget.status.disruptions_allowed <= 0 for budget in budgets):
-            return Problem(ProblemKind.TOO_MANY_REQUESTS, "would violate the budget", code=429)
-        return None
 
     def _launch(self, effect: Launch) -> Problem | None:
         token = effect.request.token

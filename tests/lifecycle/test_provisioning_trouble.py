@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.builders import condition, machine, node
 from tests.engine.scenes import instance_type
-from tests.lifecycle.pending import SINGLE, homeless, made, planned, provisioner, sell_out, waiting
+from tests.lifecycle.pending import (
+    APART,
+    SINGLE,
+    homeless,
+    made,
+    planned,
+    provisioner,
+    sell_out,
+    waiting,
+    wanting,
+)
 from tests.lifecycle.rows import PROVISIONING
+from unmoor.lifecycle.effects import AnyEffect, Create
 from unmoor.model import names
 from unmoor.model.taint import Taint
 
@@ -53,3 +66,79 @@ def test_a_node_that_comes_back_in_time_takes_them() -> None:
     world.run(PROVISIONING, for_s=200, tick_s=10)
 
     assert [one.name for one in made(world)] == ["m-a"]
+
+
+# -------------------------------------------------------------- the server refuses to make machines
+
+
+def is_creation(effect: AnyEffect) -> bool:
+    return isinstance(effect, Create)
+
+
+def test_a_machine_that_the_server_refuses_is_told_on_its_provisioner_and_to_its_pods() -> None:
+    world = wanting(waiting())
+    world.refuses = is_creation
+    world.run(PROVISIONING, for_s=25)
+    [told] = {(one.regarding.name, one.message) for one in world.events("FailedCreate")}
+
+    assert told[0] == "default"
+    assert "refuses the machines of provisioner default (forbidden): a webhook says no" in told[1]
+    assert all(one.is_warning for one in world.events("FailedCreate"))
+    [event] = world.events("FailedScheduling")
+    assert event.message.startswith("no machine is made for pod shop/web-1: the server refuses")
+
+
+def test_it_is_tried_again_one_at_a_time_and_less_and_less_often() -> None:
+    apart = [waiting(f"web-{number}", spec={"affinity": APART}) for number in range(4)]
+    world = wanting(*apart)
+    world.refuses = is_creation
+    tried = []
+    for _ in range(1_000):
+        world.step(PROVISIONING, "all")
+        tried.append(len(world.done(Create)))
+        world.wait(1)
+    steps = [at for at in range(1, 1_000) if tried[at] != tried[at - 1]]
+
+    assert [tried[at] - tried[at - 1] for at in steps] == [4, *[1] * (len(steps) - 1)]
+    pauses = [later - sooner for sooner, later in pairwise(steps)]
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (10, 300)
+    assert len(world.events("FailedCreate")) == len(steps)
+
+
+def test_once_one_is_made_the_others_follow() -> None:
+    apart = [waiting(f"web-{number}", spec={"affinity": APART}) for number in range(4)]
+    world = wanting(*apart)
+    world.refuses = is_creation
+    world.run(PROVISIONING, for_s=60)
+    world.refuses = lambda _: False
+    world.run(PROVISIONING, for_s=60)
+
+    assert len(made(world)) == 4
+    assert {one.regarding.name for one in world.events("FailedScheduling")} <= {
+        one.name for one in apart
+    }
+
+
+def test_other_provisioners_go_on() -> None:
+    pods = [
+        waiting(f"web-{name}", spec={"nodeSelector": {names.PROVISIONER_NAME: name}})
+        for name in ("default", "other")
+    ]
+    world = wanting(*pods, provisioner("default"), provisioner("other"))
+    world.refuses = lambda effect: isinstance(effect, Create) and effect.ref.name[:7] == "default"
+    world.run(PROVISIONING, for_s=60)
+
+    assert [one.provisioner_name for one in made(world)] == ["other"]
+    assert homeless(world) == ["web-default"]
+
+
+def test_a_provisioner_beyond_its_limit_is_not_tried() -> None:
+    world = wanting(waiting(), provisioner(limits={"resources": {"cpu": "20"}}))
+    world.refuses = is_creation
+    world.run(PROVISIONING, for_s=5)
+    before = len(world.done(Create))
+    world.change(world.view.provisioner("default"), status__resources={"cpu": "100"})
+    world.run(PROVISIONING, for_s=60)
+
+    assert before == len(world.done(Create)) == 1

@@ -255,6 +255,7 @@ OURS = {
     "lease_gc_grace_s": 60,
     "lost_node_limit_s": 3600,
     "unready_node_limit_s": 300,
+    "creation_backoff_most_s": 300,
     "launch_backoff_s": 1,
     "launch_backoff_most_s": 60,
     "link_again_s": 10,

@@ -22,10 +22,8 @@ from unmoor.lifecycle.effects import (
 from unmoor.model.base import JSON
 from unmoor.model.kinds import DISRUPTIONS, NODES, PODS
 from unmoor.model.observation import Asked, Problem, ProblemKind
-from unmoor.runtime.interpreter import (
-    problem_of,
-)
 from unmoor.runtime.ports import CloudError, PortError, Unreachable
+from unmoor.runtime.problems import problem_of
 from unmoor.sim.virtual import run
 
 # -------------------------------------------------------------------------- theirs becomes ours

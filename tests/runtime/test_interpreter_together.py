@@ -24,9 +24,9 @@ from unmoor.model.settings import Settings
 from unmoor.runtime.interpreter import (
     CONCURRENT_CLOUD_MAX,
     CONCURRENT_REQUESTS_MAX,
-    problem_of,
 )
 from unmoor.runtime.ports import CloudError, PortError, Unreachable
+from unmoor.runtime.problems import problem_of
 from unmoor.runtime.story import Outcome
 from unmoor.sim.virtual import EPOCH, run
 

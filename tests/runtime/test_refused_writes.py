@@ -6,7 +6,8 @@ import pytest
 
 from tests.runtime.bench import Bench, cordon
 from tests.runtime.scripted import Planned, refused
-from unmoor.lifecycle.effects import Evict
+from unmoor.lifecycle.effects import Create, Evict
+from unmoor.model.kinds import DISRUPTIONS, PROVISIONERS
 from unmoor.model.observation import Asked
 from unmoor.runtime.ports import Unreachable
 
@@ -51,3 +52,19 @@ def test_evictions_have_an_answer_of_their_own() -> None:
 
     assert bench.store.answer(Asked.WRITE, bench.pod.uid) is None
     assert bench.store.answer(Asked.EVICTION, bench.pod.uid) is not None
+
+
+def test_a_creation_that_is_refused_is_remembered_about_its_owner() -> None:
+    """Until one is done; what nobody knows changes nothing."""
+    bench = Bench()
+    owner = PROVISIONERS.ref("default", uid="uid-default")
+    bench.api.plan("create", None, refused(403, "Forbidden", "quota"), Unreachable("reset"), None)
+    found = []
+    for number in range(4):
+        ref = DISRUPTIONS.ref(f"expire-{number}")
+        body = {"spec": {"method": "expiration", "nodes": []}}
+        bench.do(Create(ref=ref, body=body, owner=owner))
+        answer = bench.store.answer(Asked.CREATION, owner.uid)
+        found.append(answer and (answer.problem.message if answer.problem else "done"))
+
+    assert found == [None, "quota", "quota", "done"]

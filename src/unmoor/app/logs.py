@@ -52,6 +52,7 @@ ERRORS = frozenset(
     (
         Reason.UNPLACEABLE,
         Reason.LIMIT_REACHED,
+        Reason.CREATION_REFUSED,
         Reason.TYPES_UNKNOWN,
         Reason.INSUFFICIENT_CAPACITY,
         Reason.INCONSISTENT,

@@ -58,10 +58,14 @@ class Patch(Effect, frozen=True, kw_only=True):
 
 
 class Create(Effect, frozen=True, kw_only=True):
-    """Create an object under a name that we chose; "already exists" means done."""
+    """Create an object under a name that we chose; "already exists" means done.
+
+    ``owner``: about whom the view remembers whether the server refuses to (``Asked.CREATION``).
+    """
 
     ref: Ref
     body: dict[str, Any]
+    owner: Ref | None = None
 
 
 class Delete(Effect, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from unmoor.engine.plan import NewMachine
 from unmoor.lifecycle.effects import Create, Fact, owner
 from unmoor.model import names, resources
 from unmoor.model.base import JSON
-from unmoor.model.kinds import MACHINES
+from unmoor.model.kinds import MACHINES, ref_of
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.requirement import IN, NodeSelectorRequirement, Requirement
@@ -56,6 +56,7 @@ def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str)
     return Create(
         ref=MACHINES.ref(name),
         body=body,
+        owner=ref_of(provisioner),
         why=f"for {counted(len(planned.pods), 'pod')}: {named(planned.instance_types)}, {cost}",
         facts=(counts,),
     )

@@ -10,7 +10,8 @@ Must not: decide where a pod fits (``engine``), or launch (``launch``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -19,10 +20,11 @@ from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.scene import Scene
 from unmoor.engine.scenery import Scenery
 from unmoor.engine.solving import Solver
-from unmoor.lifecycle import new_machine
+from unmoor.lifecycle import new_machine, refusals
 from unmoor.lifecycle import provisioning_report as report
-from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe
-from unmoor.lifecycle.provisioning_report import Result, Told
+from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe, say_all
+from unmoor.lifecycle.provisioning_report import Hold, Result, Told
+from unmoor.lifecycle.refusals import Refused
 from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model import resources
 from unmoor.model.base import Key, Ref
@@ -38,9 +40,11 @@ from unmoor.model.snapshot import View
 from unmoor.policy import provisionable, readiness, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
+from unmoor.policy.verdict import Reason
 
 CREATED_MAX = 3_000
 """So many machines are created in one step; the others in the next, a moment later."""
+_NOBODY: Mapping[str, Hold] = MappingProxyType({})
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -48,8 +52,9 @@ class Memory(msgspec.Struct, frozen=True):
 
     ``known``: pods (uid) that are in the batch, or were planned. ``began_at``: when the batch under
     way began, None when there is none; ``latest_at``: when the last pod joined it. ``again_at``:
-    when pods that were planned and still wait are looked at again. ``scenery`` and ``solver`` keep
-    what the last look has found out.
+    when pods that were planned and still wait are looked at again. ``refused``: by provisioner, the
+    last refusal of a machine of it. ``scenery`` and ``solver`` keep what the last look has found
+    out.
     """
 
     known: frozenset[str] = frozenset()
@@ -57,6 +62,7 @@ class Memory(msgspec.Struct, frozen=True):
     latest_at: float = 0.0
     again_at: float = 0.0
     told: Told = Told()
+    refused: dict[str, Refused] = {}
     scenery: Scenery = msgspec.field(default_factory=Scenery)
     solver: Solver = msgspec.field(default_factory=Solver)
 
@@ -133,45 +139,56 @@ def _plan(
     late = readiness.late_nodes(view, moment)
     scene = batch.scenery.scene_of(view, types, placing=leaving, late=late)
     plan = batch.solver.solve(scene, wanting.pods)
-    order = Order(view, scene, plan, wanting)
+    refused, complaints = refusals.look(view, batch.refused, moment)
+    order = Order(view, scene, plan, wanting, _holds(view, refused, moment))
     result = order.result()
     said, told = report.events(view, wanting, result, batch.told, moment)
     retry_s = view.settings.cadence.pending_pod_retry_s
     again_at = moment.mono if order.is_cut else moment.after(retry_s)
     return Step(
-        effects=(*order.creates, *_nominated(result.places), *said),
+        effects=(*order.creates, *_nominated(result.places), *say_all(complaints), *said),
         memory=msgspec.structs.replace(
-            batch, began_at=None, latest_at=0.0, again_at=again_at, told=told
+            batch, began_at=None, latest_at=0.0, again_at=again_at, told=told, refused=refused
         ),
-        verdicts=(*wanting.verdicts, *report.verdicts(wanting, result)),
+        verdicts=(*complaints, *wanting.verdicts, *report.verdicts(wanting, result)),
         wake_at=again_at,
         facts=(Fact("provisioner_scheduling_queue_depth", value=float(len(wanting.pods))),),
     )
 
 
 class Order:
-    """The machines that a plan takes, under their names, unless a limit is exceeded already.
+    """The machines that a plan takes, under their names, unless their provisioner makes none now.
 
-    ``is_cut``: there are too many for one step.
+    ``holds``: why that is, by provisioner. ``is_cut``: there are too many for one step.
     """
 
-    def __init__(self, view: View, scene: Scene, plan: Plan, wanting: Wanting) -> None:
+    def __init__(
+        self,
+        view: View,
+        scene: Scene,
+        plan: Plan,
+        wanting: Wanting,
+        holds: Mapping[str, Hold] = _NOBODY,
+    ) -> None:
         self.creates: list[Create] = []
         self.is_cut = False
         self._scene, self._plan = scene, plan
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
-        self._held: dict[Key, str] = {}
+        self._held: dict[Key, Hold] = {}
         self._made: dict[str, tuple[int, int]] = {}
         pods = {pod.key: pod for pod in wanting.pods}
-        why = {one.name: _over_limit(one) for one in view.sorted(PROVISIONERS)}
         for planned in plan.machines:
-            if why[planned.provisioner]:
-                self._held |= dict.fromkeys(planned.pods, why[planned.provisioner])
+            hold = holds.get(planned.provisioner)
+            if hold is not None and not self._may_try(planned.provisioner, hold):
+                self._held |= dict.fromkeys(planned.pods, hold)
             elif len(self.creates) < CREATED_MAX:
                 self._make(view, planned, pods[planned.pods[0]])
             else:
                 self.is_cut = True
+
+    def _may_try(self, provisioner: str, hold: Hold) -> bool:
+        return hold.is_on_trial and provisioner not in self._made
 
     def _make(self, view: View, planned: NewMachine, opener: Pod) -> None:
         provisioner = view.provisioner(planned.provisioner)
@@ -197,6 +214,18 @@ class Order:
             held=self._held,
             made=self._made,
         )
+
+
+def _holds(view: View, refused: Mapping[str, Refused], moment: Moment) -> dict[str, Hold]:
+    """Why provisioners make no machine now. Where a limit is exceeded, nothing is tried."""
+    found = {}
+    for name, last in refused.items():
+        words, is_due = refusals.words_of(name, last), moment.mono >= last.until
+        found[name] = Hold(Reason.CREATION_REFUSED, words, is_on_trial=is_due)
+    for one in view.sorted(PROVISIONERS):
+        if words := _over_limit(one):
+            found[one.name] = Hold(Reason.LIMIT_REACHED, words)
+    return found
 
 
 def _over_limit(provisioner: Provisioner) -> str:

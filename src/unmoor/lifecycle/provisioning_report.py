@@ -37,6 +37,17 @@ FAILED_MAX = 100
 REFUSALS_SAID_MAX = 3
 
 
+class Hold(msgspec.Struct, frozen=True):
+    """Why a provisioner makes no machine for now: the reason, and in words.
+
+    ``is_on_trial``: it makes one all the same, to see whether the reason is gone.
+    """
+
+    reason: Reason
+    words: str
+    is_on_trial: bool = False
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one pass.
 
@@ -47,7 +58,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     scene: Scene
     plan: Plan
     places: dict[Key, Ref] = {}
-    held: dict[Key, str] = {}
+    held: dict[Key, Hold] = {}
     made: dict[str, tuple[int, int]] = {}
 
 
@@ -83,7 +94,7 @@ def events(
     said: list[Publish] = []
     told_now = 0
     for pod in wanting.pending:
-        place = result.places.get(pod.key)
+        place, at = result.places.get(pod.key), told.failed.get(pod.uid)
         if place is not None:
             known = told.nominated.get(pod.uid) == str(place)
             if not known and allowed >= 1:
@@ -92,8 +103,9 @@ def events(
                 known = True
             if known:
                 nominated[pod.uid] = str(place)
+            if at is not None and moment.mono < at + again_s:
+                failed[pod.uid] = at  # It may lose that place again.
             continue
-        at = told.failed.get(pod.uid)
         if (at is None or moment.mono >= at + again_s) and told_now < FAILED_MAX:
             failures = [event for one in _refused(pod, result) for event in say(one)]
             if failures:
@@ -176,9 +188,9 @@ def _refused(pod: Pod, result: Result) -> Iterator[Verdict]:
         yield _failed(pod, Reason.UNPLACEABLE, f"{message}: {_said(refusals)}")
     elif refusals is not None:
         yield _verdict(pod, Reason.UNPLACEABLE, f"{message}; a later look says why")
-    if why := result.held.get(pod.key):
-        message = f"no machine is made for pod {_name(pod)}: {why}"
-        yield _failed(pod, Reason.LIMIT_REACHED, message)
+    if hold := result.held.get(pod.key):
+        message = f"no machine is made for pod {_name(pod)}: {hold.words}"
+        yield _failed(pod, hold.reason, message)
 
 
 def _said(refusals: tuple[Refusal, ...]) -> str:

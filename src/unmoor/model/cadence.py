@@ -72,6 +72,13 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     pending_pod_retry_s: Annotated[
         float, Meta(description="until a pod that is still pending is looked at again")
     ] = 10.0
+    creation_backoff_most_s: Annotated[
+        float,
+        Meta(
+            description="the longest wait until the server is asked again for a machine of a "
+            "provisioner, of which it has refused some"
+        ),
+    ] = 5 * MINUTE
     unready_node_limit_s: Annotated[
         float,
         Meta(

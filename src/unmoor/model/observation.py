@@ -37,6 +37,9 @@ class Asked(StrEnum):
     WRITE = "write"
     """Did the server refuse the last write to it? (uid) -> True, or a problem that stays; no answer
     when none was refused yet, and none about pods"""
+    CREATION = "creation"
+    """Did the server refuse the last object that was to be made for it? (uid) -> True, or a problem
+    that stays; no answer when none was refused yet"""
     PODS = "pods"
     """Which pods are on a node? (its name) -> the monotonic time of asking; they are in the view"""
     NODES = "nodes"

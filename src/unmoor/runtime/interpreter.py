@@ -38,13 +38,13 @@ from unmoor.runtime.ports import (
     ApiError,
     Clock,
     Cloud,
-    CloudError,
     DeleteOptions,
     PortError,
     Query,
     Recorder,
     Unreachable,
 )
+from unmoor.runtime.problems import problem_of
 from unmoor.runtime.store import Store
 from unmoor.runtime.story import Outcome
 
@@ -57,51 +57,8 @@ CONCURRENT_CLOUD_MAX = 50
 """The same for the cloud, which is slower and must not hold the others up."""
 NODES_IN_A_PAGE = 500
 
-_KIND_OF_CODE = {
-    400: ProblemKind.INVALID,
-    401: ProblemKind.FORBIDDEN,
-    403: ProblemKind.FORBIDDEN,
-    408: ProblemKind.UNKNOWN,
-    409: ProblemKind.CONFLICT,
-    422: ProblemKind.INVALID,
-    429: ProblemKind.TOO_MANY_REQUESTS,
-    502: ProblemKind.UNKNOWN,
-    503: ProblemKind.UNKNOWN,
-    504: ProblemKind.UNKNOWN,
-}
-_UNKNOWN_REASONS = frozenset({"Timeout", "ServerTimeout"})
-"""API reference: StatusReason; the server itself cannot say what came of it (code 500 or 504)."""
 _REFUSALS = frozenset({ProblemKind.FORBIDDEN, ProblemKind.INVALID, ProblemKind.FAILED})
 """What a server says that will not write, an admission webhook that fails among it."""
-_KIND_OF_CLOUD = {
-    "not-found": ProblemKind.NOT_FOUND,
-    "insufficient-capacity": ProblemKind.INSUFFICIENT_CAPACITY,
-    "rate-limited": ProblemKind.TOO_MANY_REQUESTS,
-    "invalid": ProblemKind.INVALID,
-    "failed": ProblemKind.FAILED,
-}
-
-
-def problem_of(error: PortError, ref: Ref | None = None) -> Problem:
-    """Translate what a port raised: the one place where theirs becomes ours.
-
-    Only where the API server says that ``ref`` itself is not there, its 404 is NOT_FOUND.
-    """
-    match error:
-        case ApiError() if ref is not None and error.is_absence_of(ref):
-            return Problem(ProblemKind.NOT_FOUND, error.message, error.code)
-        case ApiError():
-            kind = _KIND_OF_CODE.get(error.code, ProblemKind.FAILED)
-            if error.reason in _UNKNOWN_REASONS:
-                kind = ProblemKind.UNKNOWN
-            return Problem(kind, error.message, error.code, error.retry_after_s)
-        case CloudError():
-            kind = _KIND_OF_CLOUD.get(error.kind, ProblemKind.FAILED)
-            return Problem(kind, error.message, 0, error.retry_after_s, error.sold_out)
-        case _:
-            return Problem(ProblemKind.UNKNOWN, str(error) or type(error).__name__)
-
-
 _QUESTIONS: dict[Asked, Callable[[Cloud, str], Awaitable[Any]]] = {
     Asked.INSTANCE: lambda cloud, provider_id: cloud.get(provider_id),
     Asked.INSTANCES: lambda cloud, cluster: cloud.list(cluster),
@@ -247,14 +204,26 @@ class Interpreter:
                 self._store.forget(ref.kind, ref.key, ref.uid)
             elif _may_be_looked_up(problem):
                 problem = _with_pause_of(await self._read(ref), problem)
-            if problem.kind in _REFUSALS and ref.kind != PODS.kind:
-                self._answer(Asked.WRITE, ref.uid, None, problem)
+            if ref.kind != PODS.kind:
+                self._remember(Asked.WRITE, ref.uid, problem)
             return problem
-        if self._store.answer(Asked.WRITE, ref.uid) is not None:
-            self._answer(Asked.WRITE, ref.uid, True, None)
+        self._remember(Asked.WRITE, ref.uid, None)
         return None
 
+    def _remember(self, asked: Asked, subject: str, problem: Problem | None) -> None:
+        """Whether the server refuses; that it does not is worth saying if it ever did."""
+        if problem is not None and problem.kind in _REFUSALS:
+            self._answer(asked, subject, None, problem)
+        elif problem is None and self._store.answer(asked, subject) is not None:
+            self._answer(asked, subject, True, None)
+
     async def _create(self, effect: Create) -> Problem | None:
+        problem = await self._made(effect)
+        if effect.owner is not None:
+            self._remember(Asked.CREATION, effect.owner.uid, problem)
+        return problem
+
+    async def _made(self, effect: Create) -> Problem | None:
         try:
             self._store.fold(effect.ref.kind, await self._api.create(effect.ref, effect.body))
         except PortError as error:
