@@ -11,15 +11,14 @@ Must not: change who is where in any way that others could notice; change a star
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
-from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from unmoor.engine.bulk.crowd import Ask
 from unmoor.engine.bulk.fleet import Fleet, Machine
-from unmoor.engine.bulk.prices import Prices
+from unmoor.engine.bulk.prices import Ladder, Numbers, Prices
 from unmoor.engine.bulk.shapes import Amounts, Costs, Flags
 from unmoor.engine.selection import content_of
 from unmoor.model.base import Key
@@ -29,6 +28,8 @@ ROUNDS = 3
 PAIRS_LEAST, PAIRS_MOST, PODS_PER_PAIR = 100, 2_500, 4
 """So many pairs of sizes are looked at in all, more for more pods: looking takes as long as a share
 of the planning itself. The kinds with the most pods come first."""
+ENTRIES_MOST = 1_000_000
+"""So many prices are held at once: of each pod of a kind, in each of their sizes."""
 GAIN_LEAST_USD_PER_H = 1e-9
 """Less than this is a matter of rounding."""
 _FINITE = np.finfo(np.float64).max
@@ -52,40 +53,42 @@ class Improving:
         self._fleet = fleet
         self._prices = prices
         self.rows: Amounts = np.array([one.row for one in machines], dtype=np.int64)
-        self.allowed = [self._may_be(one) for one in machines]
-        self._groups: npt.NDArray[np.int64]
-        self._tables: list[tuple[Amounts, Costs]] = []
-        self._group()
-        self._costs = self.cost(np.arange(len(machines)), self.rows)
+        self._choices: dict[Hashable, Flags] = {}
+        self._allowed = [self._may_be(one) for one in machines]
+        self._ladders: list[Ladder] = []
+        self._groups = self._grouped()
+        self.costs = self.cost(np.arange(len(machines)), self.rows)
 
     def _may_be(self, machine: Machine) -> Flags:
         """The types that it may become without being anywhere where it could not be before."""
-        flags: Flags = machine.may_be & machine.shape.types
-        for key, where in machine.where.items():
-            flags &= machine.shape.only_in(self._fleet.domains(key), where)
-        return flags
+        asked = (machine.shape.number, machine.may_be.tobytes(), *machine.where.items())
+        found = self._choices.get(asked)
+        if found is None:
+            found = machine.may_be & machine.shape.types
+            for key, where in machine.where.items():
+                found &= machine.shape.only_in(self._fleet.domains(key), where)
+            self._choices[asked] = found
+        return found
 
-    def _group(self) -> None:
+    def _grouped(self) -> Numbers:
         """Machines of equal choice share a price list."""
         numbers: dict[tuple[int, bytes], int] = {}
         listed = []
-        for machine, flags in zip(self.machines, self.allowed, strict=True):
+        for machine, flags in zip(self.machines, self._allowed, strict=True):
             key = (machine.shape.number, flags.tobytes())
             if key not in numbers:
                 numbers[key] = len(numbers)
-                self._tables.append(self._prices.ladder(machine.shape, flags))
+                self._ladders.append(self._prices.ladder(machine.shape, flags))
             listed.append(numbers[key])
-        self._groups = np.array(listed, dtype=np.int64)
+        return np.array(listed, dtype=np.int64)
 
-    def cost(self, machines: npt.NDArray[np.int64], rows: Amounts) -> Costs:
+    def cost(self, machines: Numbers, rows: Amounts) -> Costs:
         """Return what machines with these requests would cost; infinite where no type has room."""
         found = np.full(len(machines), np.inf)
         groups = self._groups[machines]
         for group in sorted(set(groups.tolist())):
             here = np.flatnonzero(groups == group)
-            rooms, costs = self._tables[group]
-            if len(costs):
-                found[here] = _first_with_room(rooms, costs, rows[here])
+            found[here] = self._ladders[group].costs_of(rows[here])
         return found
 
     def run(self) -> bool:
@@ -96,91 +99,123 @@ class Improving:
         for _ in range(ROUNDS):
             has_gained = False
             for slots in roles:
-                pairs, has_helped = self._improve(slots, left)
-                left -= pairs
-                has_gained |= has_helped
+                if left <= 0:
+                    break
+                role = Role(self, slots)
+                has_gained |= role.improve(left)
+                left -= role.pairs
             is_better |= has_gained
             if not has_gained:
                 break
         return is_better
 
-    def _improve(self, slots: list[Slot], left: int) -> tuple[int, bool]:
-        """Exchange pods of one role; return how many pairs were looked at, and if it helped."""
-        sizes: dict[bytes, Amounts] = {}
-        of_slot = []
-        for slot in slots:
-            row = self.machines[slot.machine].asks[slot.number].row
-            sizes.setdefault(row.tobytes(), row)
-            of_slot.append(row.tobytes())
-        if len(sizes) < 2 or left <= 0:  # noqa: PLR2004 - nothing to exchange
-            return 0, False
-        names = sorted(sizes)
-        current = np.array([names.index(one) for one in of_slot])
-        machines = np.array([slot.machine for slot in slots])
-        rows = np.array([sizes[name] for name in names])
-        pairs, is_better = 0, False
-        for one, other in combinations(range(len(names)), 2):
-            pairs += 1
-            if pairs > left:
-                break
-            change = rows[other] - rows[one]
-            is_better |= self._exchange(slots, machines, current, (one, other), change)
-        return pairs, is_better
+    def swap(self, swaps: list[tuple[Slot, Slot]], change: Amounts) -> Numbers:
+        """Let pods of different machines change places; return the machines, none of them twice.
 
-    def _exchange(
-        self,
-        slots: list[Slot],
-        machines: npt.NDArray[np.int64],
-        current: npt.NDArray[np.int64],
-        pair: tuple[int, int],
-        change: Amounts,
-    ) -> bool:
-        """Exchange pods of two sizes where both machines together become cheaper."""
-        ones, others = (np.flatnonzero(current == size) for size in pair)
-        if not len(ones) or not len(others):
-            return False
-        gains = self._gains(machines[ones], change), self._gains(machines[others], -change)
-        order = [np.argsort(gain, kind="stable") for gain in gains]
-        touched: set[int] = set()
-        is_better = False
-        for at, to in zip(order[0].tolist(), order[1].tolist(), strict=False):
-            if gains[0][at] + gains[1][to] > -GAIN_LEAST_USD_PER_H:
-                break
-            here, there = int(ones[at]), int(others[to])
-            pairing = {int(machines[here]), int(machines[there])}
-            if touched & pairing or len(pairing) == 1:
-                continue
-            touched |= pairing
-            self._swap(slots[here], slots[there], change)
-            current[here], current[there] = pair[1], pair[0]
-            is_better = True
-        return is_better
-
-    def _gains(self, machines: npt.NDArray[np.int64], change: Amounts) -> Costs:
-        """What each would cost more; infinite where that is not known, before or afterwards."""
-        before, after = self._costs[machines], self.cost(machines, self.rows[machines] + change)
-        return np.where(before < np.inf, after - np.minimum(before, _FINITE), np.inf)
-
-    def _swap(self, here: Slot, there: Slot, change: Amounts) -> None:
-        one, other = self.machines[here.machine], self.machines[there.machine]
-        one.asks[here.number], other.asks[there.number] = (
-            other.asks[there.number],
-            one.asks[here.number],
-        )
-        one.pods[here.number], other.pods[there.number] = (
-            other.pods[there.number],
-            one.pods[here.number],
-        )
-        self.rows[here.machine] += change
-        self.rows[there.machine] -= change
-        both = np.array([here.machine, there.machine])
-        self._costs[both] = self.cost(both, self.rows[both])
+        ``change``: what the first machine of each swap is asked more than before.
+        """
+        for here, there in swaps:
+            one, other = self.machines[here.machine], self.machines[there.machine]
+            ask, pod = one.asks[here.number], one.pods[here.number]
+            one.asks[here.number] = other.asks[there.number]
+            one.pods[here.number] = other.pods[there.number]
+            other.asks[there.number], other.pods[there.number] = ask, pod
+        firsts = [here.machine for here, _ in swaps]
+        seconds = [there.machine for _, there in swaps]
+        self.rows[firsts] += change
+        self.rows[seconds] -= change
+        both = np.array(firsts + seconds)
+        self.costs[both] = self.cost(both, self.rows[both])
+        return both
 
     def settle(self) -> None:
         """Tell the machines what they ask now, and what they may be."""
-        for machine, row, flags in zip(self.machines, self.rows, self.allowed, strict=True):
+        for machine, row, flags in zip(self.machines, self.rows, self._allowed, strict=True):
             machine.row = row
             machine.flags = flags & self._prices.types.have_room(row)
+
+
+class Role:
+    """Pods that differ in size only, and what each of their machines would cost with another size.
+
+    ``pairs``: so many pairs of sizes were looked at.
+    """
+
+    def __init__(self, improving: Improving, slots: list[Slot]) -> None:
+        """Find the sizes; where there are too many for a table, those with the most pods."""
+        self._all = improving
+        rows = [improving.machines[slot.machine].asks[slot.number].row for slot in slots]
+        names = [row.tobytes() for row in rows]
+        known = dict(zip(names, rows, strict=True))
+        most = max(ENTRIES_MOST // len(slots), 2)
+        kept = [name for name, _ in Counter(names).most_common(most)]
+        numbers = {name: at for at, name in enumerate(sorted(kept))}
+        self._sizes: Amounts = np.array([known[name] for name in numbers])
+        self._slots = [slot for slot, name in zip(slots, names, strict=True) if name in numbers]
+        self._machines: Numbers = np.array([slot.machine for slot in self._slots])
+        self._current: Numbers = np.array([numbers[one] for one in names if one in numbers])
+        self._more: Costs = np.empty((len(self._slots), len(numbers)))
+        self.pairs = 0
+
+    def improve(self, pairs: int) -> bool:
+        """Exchange pods of two sizes, for so many pairs of sizes at most; return if it helped."""
+        ones, others = np.triu_indices(len(self._sizes), 1)
+        self.pairs = min(pairs, len(ones))
+        if not self.pairs:
+            return False
+        self._look_at(np.arange(len(self._slots)))
+        at, is_better = 0, False
+        while True:
+            least = self._least()
+            gains = (least + least.T)[ones[at : self.pairs], others[at : self.pairs]]
+            promising = np.flatnonzero(gains <= -GAIN_LEAST_USD_PER_H)
+            if not len(promising):
+                return is_better
+            at += int(promising[0])
+            is_better |= self._exchange(int(ones[at]), int(others[at]))
+            at += 1
+
+    def _look_at(self, slots: Numbers) -> None:
+        """Work out what their machines would cost more; infinite where that is not known."""
+        machines, count = self._machines[slots], len(self._sizes)
+        bare = self._all.rows[machines] - self._sizes[self._current[slots]]
+        rows = (bare[:, None, :] + self._sizes).reshape(len(slots) * count, -1)
+        after = self._all.cost(np.repeat(machines, count), rows).reshape(-1, count)
+        before = self._all.costs[machines][:, None]
+        self._more[slots] = np.where(before < np.inf, after - np.minimum(before, _FINITE), np.inf)
+
+    def _least(self) -> Costs:
+        """By size now and size instead: what it costs more where it costs the least."""
+        order = np.argsort(self._current, kind="stable")
+        sizes, starts = np.unique(self._current[order], return_index=True)
+        found = np.full((len(self._sizes), len(self._sizes)), np.inf)
+        found[sizes] = np.minimum.reduceat(self._more[order], starts, axis=0)
+        return found
+
+    def _exchange(self, one: int, other: int) -> bool:
+        """Exchange pods of two sizes where both machines together become cheaper."""
+        ones, others = (np.flatnonzero(self._current == size) for size in (one, other))
+        more = self._more[ones, other], self._more[others, one]
+        order = [np.argsort(costs, kind="stable").tolist() for costs in more]
+        touched: set[int] = set()
+        pairs: list[tuple[int, int]] = []
+        for at, to in zip(*order, strict=False):
+            if more[0][at] + more[1][to] > -GAIN_LEAST_USD_PER_H:
+                break
+            here, there = int(ones[at]), int(others[to])
+            pairing = {self._slots[here].machine, self._slots[there].machine}
+            if touched & pairing or len(pairing) == 1:
+                continue
+            touched |= pairing
+            pairs.append((here, there))
+        if not pairs:
+            return False
+        swaps = [(self._slots[here], self._slots[there]) for here, there in pairs]
+        machines = self._all.swap(swaps, self._sizes[other] - self._sizes[one])
+        self._current[[here for here, _ in pairs]] = other
+        self._current[[there for _, there in pairs]] = one
+        self._look_at(np.flatnonzero(np.isin(self._machines, machines)))
+        return True
 
 
 def _roles(machines: list[Machine]) -> Iterator[list[Slot]]:
@@ -215,23 +250,6 @@ def _role(ask: Ask) -> Hashable:
     apart = tuple(term.content for term in wish.apart)
     given_up = content_of(wish.given_up)
     return (ask.person.number, ask.kind, spreads, near, apart, wish.level, given_up)
-
-
-def _first_with_room(rooms: Amounts, costs: Costs, rows: Amounts) -> Costs:
-    """The price of the first type on the ladder that has room, infinite where none has.
-
-    Below the first type that has room for the least of everything, nobody finds any; from the first
-    that has room for the most on, everybody does.
-    """
-    fits_least = np.all(rooms >= rows.min(axis=0), axis=1)
-    fits_most = np.all(rooms >= rows.max(axis=0), axis=1)
-    low = int(fits_least.argmax())
-    high = int(fits_most.argmax()) if fits_most.any() else len(costs) - 1
-    part = rooms[low : high + 1]
-    fits = np.all(part[None, :, :] >= rows[:, None, :], axis=2)
-    first = fits.argmax(axis=1)
-    has = fits[np.arange(len(rows)), first]
-    return np.where(has, costs[low + first], np.inf)
 
 
 def improved(fleet: Fleet, prices: Prices, placements: dict[Key, str]) -> dict[Key, str]:
