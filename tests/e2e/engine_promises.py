@@ -183,6 +183,8 @@ def shown(objects: Objects, scene: Scene) -> Iterator[JSON]:
             case "Pod":
                 if body["spec"].get("nodeName") in places:
                     yield body
+            case "ReplicaSet" | "StatefulSet":
+                pass  # kube-scheduler has whoever comes from them on the nodes that it likes best
             case _:
                 yield body
 

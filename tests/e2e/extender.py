@@ -21,6 +21,7 @@ PROFILE: Final = "promised"
 FLAGS: Final = (
     # A hint from an equal pod would have one node looked at, and we want to hear about all.
     "--feature-gates=OpportunisticBatching=false",
+    "--vmodule=schedule_one=10",  # how it scores the nodes is in its log only
 )
 LEFT_OUT: Final = "fits, but is not the promised node"
 

@@ -19,6 +19,7 @@ from unmoor.model.base import JSON
 CORE: Final = "/api/v1"
 STORAGE: Final = "/apis/storage.k8s.io/v1"
 DEVICES: Final = "/apis/resource.k8s.io/v1"
+APPS: Final = "/apis/apps/v1"
 CLUSTER_WIDE: Final = {
     "Namespace": f"{CORE}/namespaces",
     "Node": f"{CORE}/nodes",
@@ -33,7 +34,12 @@ NAMESPACED: Final = {
     "PersistentVolumeClaim": (CORE, "persistentvolumeclaims"),
     "CSIStorageCapacity": (STORAGE, "csistoragecapacities"),
     "ResourceClaim": (DEVICES, "resourceclaims"),
+    "Service": (CORE, "services"),
+    "ReplicaSet": (APPS, "replicasets"),
+    "StatefulSet": (APPS, "statefulsets"),
 }
+KEPT: Final = ("name", "labels", "annotations", "ownerReferences")
+"""What of an object's metadata is its maker's to say."""
 TOLD_LATER: Final = {"Pod", "PersistentVolume"}
 """Their status matters, and the server takes it only when they are there."""
 ENDING_GRACE_S: Final = 3600
@@ -64,7 +70,7 @@ def own_claims(pod: JSON) -> Iterator[tuple[str, JSON]]:
 def wanted(body: JSON) -> JSON:
     """The object as one would create it."""
     metadata = body["metadata"]
-    kept = {word: metadata[word] for word in ("name", "labels", "annotations") if word in metadata}
+    kept = {word: metadata[word] for word in KEPT if word in metadata}
     if body["kind"] in NAMESPACED:
         kept["namespace"] = _namespace(body)
     told = {word: body[word] for word in body if word not in {"metadata", "status"}}
@@ -142,6 +148,11 @@ class HollowCluster:
         if body["metadata"].get("deletionTimestamp"):
             await self._rest.delete(here, grace_s=ENDING_GRACE_S)
         return made
+
+    async def remove(self, body: JSON) -> None:
+        """Delete one, at once."""
+        collection = place(body["kind"], _namespace(body))
+        await self._rest.delete(f"{collection}/{body['metadata']['name']}")
 
     async def clear(self) -> None:
         """Delete everything, at once and in no order: nobody is looking."""

@@ -114,12 +114,18 @@ class Court:
         self.promises.promise(
             {hollow.key(one.pod): one.node for one in trial.order if one.node is not None}
         )
+        async with self.session(trial.objects, [one.pod for one in trial.order]) as seen:
+            return await self._asked(trial, seen)
+
+    @contextlib.asynccontextmanager
+    async def session(self, objects: Sequence[JSON], coming: Sequence[JSON]) -> AsyncIterator[Seen]:
+        """A cluster with a kube-scheduler of its own, until the end of the block."""
         try:
-            await self.cluster.furnish(trial.objects, [one.pod for one in trial.order])
+            await self.cluster.furnish(objects, coming)
             await asyncio.to_thread(self.plane.start_component, SCHEDULER)
             try:
                 async with self._watching() as seen:
-                    return await self._asked(trial, seen)
+                    yield seen
             except ExceptionGroup as group:  # of the trial and its watches
                 raise group.exceptions[0] from None
             finally:
@@ -127,22 +133,24 @@ class Court:
         finally:
             await self.cluster.clear()
 
+    async def come(self, pod: JSON) -> str:
+        """Create a pod that asks for a place, and return its uid."""
+        asks = {word: pod[word] for word in pod if word != "status"}
+        asks["spec"] = {**pod["spec"], "schedulerName": PROFILE}
+        made = await self.cluster.create(asks)
+        uid: str = made["metadata"]["uid"]
+        return uid
+
     async def _asked(self, trial: Trial, seen: Seen) -> list[Outcome]:
         placed = [one for one in trial.order if one.node is not None]
         nowhere = [one for one in trial.order if one.node is None]
-        found = [await self._outcome(one, await self._create(one), seen) for one in placed]
+        found = [await self._outcome(one, await self.come(one.pod), seen) for one in placed]
         # A pod with an excuse may be bound after all, and then in the way of the others.
         for is_excused in (False, True):
             rest = [one for one in nowhere if (one.excuse is not None) is is_excused]
-            made = await asyncio.gather(*(self._create(one) for one in rest))
+            made = await asyncio.gather(*(self.come(one.pod) for one in rest))
             found += [await self._outcome(*both, seen) for both in zip(rest, made, strict=True)]
         return found
-
-    async def _create(self, promise: Promise) -> str:
-        pod = {word: promise.pod[word] for word in promise.pod if word != "status"}
-        made = await self.cluster.create({**pod, "spec": {**pod["spec"], "schedulerName": PROFILE}})
-        uid: str = made["metadata"]["uid"]
-        return uid
 
     async def _outcome(self, promise: Promise, uid: str, seen: Seen) -> Outcome:
         settled = await seen.settled(uid)

@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
+from tests.facts import raw, reading
 from tests.sim.actors.cluster import Cluster, in_virtual_time, workload
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import JSON
 from unmoor.model.kinds import CLAIMS, NODES, PODS, REPLICA_SETS, STORAGE_CLASSES, VOLUMES
 from unmoor.model.names import HOSTNAME, ZONE
 from unmoor.runtime.ports import ApiError
+from unmoor.sim.actors import placing
 from unmoor.sim.actors.deployments import ReplicaSets
+from unmoor.sim.actors.floor import Floor
 from unmoor.sim.actors.scheduler import Scheduler
+from unmoor.sim.actors.scoring import Score
 from unmoor.sim.actors.volumes import Volumes
 
 WEB = {"matchLabels": {"app": "web"}}
@@ -109,6 +113,29 @@ async def test_pods_of_one_owner_are_spread_even_where_one_node_is_emptier() -> 
         await cluster.wait(5)
 
         assert places(cluster) == "a a b b c c"
+
+
+def test_to_be_in_no_zone_counts_as_one_where_nobody_asked_for_zones() -> None:
+    """Each pod weighs by how many zones there are; measured on kube-scheduler 1.36."""
+    web = {"app": "web"}
+    owner = {"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+
+    def of_web(name: str, on: str = "") -> JSON:
+        body = raw.pod(name, on=on, labels=web)
+        return {**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}}
+
+    spec = {"selector": raw.selecting(**web)}
+    replica_set = {"kind": "ReplicaSet", "metadata": {"name": "web"}, "spec": spec}
+    nodes = [raw.node("a", zone="z1"), raw.node("b", zone="z2"), raw.node("c")]
+    there = [of_web(f"old-{at}", on) for at, on in enumerate("aaab")]
+    view = reading.view_of([*nodes, *there, replica_set])
+    floor = Floor(view)
+    floor.refresh(())
+
+    wish = placing.musts_of(reading.read_pod(of_web("new")), view)
+    scores = placing.scores_of(wish, list(floor.sites.values()), floor)
+
+    assert scores[Score.SPREAD] == [12, 56, 100]
 
 
 @in_virtual_time

@@ -28,7 +28,54 @@ def test_a_container_that_asks_for_nothing_counts_for_a_little() -> None:
     pod = msgspec.convert({"spec": {"containers": containers}}, Pod)
 
     # 100m + 1 + 500m + 0; 200Mi + 200Mi + 1Gi + 0
-    assert scoring.counted_of(pod) == {CPU: 1600, MEMORY: 1424 * MI, "pods": 1}
+    assert scoring.counted_coming(pod) == {CPU: 1600, MEMORY: 1424 * MI, "pods": 1}
+    assert scoring.counted_there(pod) == scoring.counted_coming(pod)
+
+
+@pytest.mark.parametrize(
+    ("spec", "coming", "there"),
+    [
+        pytest.param(
+            {"containers": [{"name": "a"}], "resources": {"requests": {"cpu": "1"}}},
+            (100, 200),
+            (1000, 200),
+            id="counts when it is there",
+        ),
+        pytest.param(
+            {
+                "containers": [
+                    {"name": "a", "resources": {"requests": {"cpu": "500m"}}},
+                    {"name": "silent"},
+                ],
+                "resources": {"limits": {"cpu": "1"}},
+            },
+            (600, 400),
+            (500, 400),
+            id="all are silent about memory, one is not about cpu",
+        ),
+        pytest.param(
+            {
+                "containers": [{"name": "a"}],
+                "resources": {"requests": {"cpu": "1"}},
+                "overhead": {"cpu": "300m", "memory": "300Mi"},
+            },
+            (400, 500),
+            (1300, 300),
+            id="overhead is not silence",
+        ),
+    ],
+)
+def test_what_a_pod_asks_for_as_a_whole(
+    spec: JSON, coming: tuple[int, int], there: tuple[int, int]
+) -> None:
+    """Measured on kube-scheduler 1.36; tests/e2e/test_scores.py asks it again."""
+    pod = msgspec.convert({"spec": spec}, Pod)
+
+    for counted, (cpu, memory) in (
+        (scoring.counted_coming(pod), coming),
+        (scoring.counted_there(pod), there),
+    ):
+        assert counted == {CPU: cpu, MEMORY: memory * MI, "pods": 1}
 
 
 @pytest.mark.parametrize(

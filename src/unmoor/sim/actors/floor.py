@@ -26,7 +26,7 @@ from unmoor.model.quantity import QuantityError
 from unmoor.model.resources import Resources
 from unmoor.model.scheduling import PodAffinity
 from unmoor.model.snapshot import View
-from unmoor.sim.actors.scoring import HARD_AFFINITY_WEIGHT, counted_of
+from unmoor.sim.actors.scoring import HARD_AFFINITY_WEIGHT, counted_there
 
 CLASSES_MOST = 4_000
 """With more classes than this, twice as many as there were lead to a new look at everything."""
@@ -169,6 +169,6 @@ class Floor:
 
 def _counted(pod: Pod) -> Resources:
     try:
-        return counted_of(pod)
+        return counted_there(pod)
     except QuantityError:
         return {resources.PODS: 1}

@@ -93,7 +93,27 @@ def place(wish: Wish, floor: Floor) -> str | No:
         return No(len(sites), _reasons(wish, company, sites))
     if len(may) == 1:
         return may[0].name
-    return scoring.best_of([site.name for site in may], _scores(wish, may, floor))
+    return scoring.best_of([site.name for site in may], scores_of(wish, may, floor))
+
+
+def scores_of(wish: Wish, sites: Sequence[Site], floor: Floor) -> dict[Score, scoring.Scores]:
+    """Return how good each of the nodes is for the pod, by each of the scores, unweighted."""
+    pod = wish.pod
+    mine = scoring.counted_coming(pod)
+    fit, balanced = [], []
+    for site in sites:
+        allocatable = site.place.allocatable
+        counted = resources.add(site.counted, mine)
+        fit.append(scoring.least_allocated(counted, allocatable))
+        balanced.append(scoring.balanced(site.requested, wish.requests, allocatable))
+    found: dict[Score, scoring.Scores] = {Score.FIT: fit, Score.BALANCED: balanced}
+    more: tuple[tuple[Score, Callable[[Wish, Sequence[Site], Floor], list[int]]], ...] = (
+        (Score.SPREAD, _spread),
+        (Score.POD_AFFINITY, _pulled),
+        (Score.NODE_AFFINITY, _liked),
+        (Score.TAINTS, _untainted),
+    )
+    return found | {what: score(wish, sites, floor) for what, score in more}
 
 
 def _company(wish: Wish, floor: Floor) -> Company:
@@ -129,25 +149,6 @@ def _problem(one: Refusal) -> str:
     if one.constraint is Constraint.VOLUME:
         return f'persistentvolumeclaim "{one.subject}": {one.missing}'
     return str(one)
-
-
-def _scores(wish: Wish, sites: Sequence[Site], floor: Floor) -> dict[Score, scoring.Scores]:
-    pod = wish.pod
-    mine = scoring.counted_of(pod)
-    fit, balanced = [], []
-    for site in sites:
-        allocatable = site.place.allocatable
-        counted = resources.add(site.counted, mine)
-        fit.append(scoring.least_allocated(counted, allocatable))
-        balanced.append(scoring.balanced(site.requested, wish.requests, allocatable))
-    found: dict[Score, scoring.Scores] = {Score.FIT: fit, Score.BALANCED: balanced}
-    more: tuple[tuple[Score, Callable[[Wish, Sequence[Site], Floor], list[int]]], ...] = (
-        (Score.SPREAD, _spread),
-        (Score.POD_AFFINITY, _pulled),
-        (Score.NODE_AFFINITY, _liked),
-        (Score.TAINTS, _untainted),
-    )
-    return found | {what: score(wish, sites, floor) for what, score in more}
 
 
 def _spread(wish: Wish, sites: Sequence[Site], floor: Floor) -> list[int]:

@@ -1,5 +1,7 @@
 """How good is a node for a pod that may run there? As kube-scheduler's default profile scores it.
 
+As that of Kubernetes 1.36, which is asked, node by node, in tests/e2e/test_scores.py.
+
 Plain arithmetic on whole numbers, one function for each of its scores, each from 0 to 100
 (kubernetes.io: "Scheduler Configuration", "Resource Bin Packing", "Pod Topology Spread
 Constraints", "Assigning Pods to Nodes"). Their sum by ``WEIGHTS`` decides.
@@ -12,7 +14,7 @@ Must not: know the cluster; ``placing`` brings the numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -55,26 +57,46 @@ WEIGHTS: dict[Score, int] = {
 }
 
 
-def counted_of(pod: Pod) -> dict[str, int]:
-    """Return what a pod counts for where allocation is compared. Raises QuantityError."""
+def counted_coming(pod: Pod) -> dict[str, int]:
+    """Return what a pod that comes counts for in the free share of a node. Raises QuantityError.
+
+    What it asks for as a whole does not count, as kube-scheduler has it.
+    """
+    spec = msgspec.structs.replace(pod.spec, resources=None)
+    return _counted(msgspec.structs.replace(pod, spec=spec), COUNTED)
+
+
+def counted_there(pod: Pod) -> dict[str, int]:
+    """Return what a pod that is there counts for in it. Raises QuantityError.
+
+    Where it asks for something as a whole, silence counts only where all of it is silent.
+    """
+    whole = pod.spec.resources
+    if whole is None or not (whole.requests or whole.limits):
+        return _counted(pod, COUNTED)
+    asked = requests_of(pod)
+    return _counted(pod, [name for name in COUNTED if not asked.get(name)])
+
+
+def _counted(pod: Pod, unsaid: Iterable[str]) -> dict[str, int]:
     spec = msgspec.structs.replace(
         pod.spec,
-        containers=tuple(_said(one) for one in pod.spec.containers),
-        init_containers=tuple(_said(one) for one in pod.spec.init_containers),
+        containers=tuple(_said(one, unsaid) for one in pod.spec.containers),
+        init_containers=tuple(_said(one, unsaid) for one in pod.spec.init_containers),
     )
     return requests_of(msgspec.structs.replace(pod, spec=spec))
 
 
-def _said(container: Container) -> Container:
+def _said(container: Container, unsaid: Iterable[str]) -> Container:
     given = container.resources
-    unsaid = {
-        name: amount
-        for name, amount in UNSAID.items()
+    added = {
+        name: UNSAID[name]
+        for name in unsaid
         if name not in given.requests and name not in given.limits
     }
-    if not unsaid:
+    if not added:
         return container
-    more = ResourceRequirements(requests={**given.requests, **unsaid}, limits=given.limits)
+    more = ResourceRequirements(requests={**given.requests, **added}, limits=given.limits)
     return msgspec.structs.replace(container, resources=more)
 
 
