@@ -26,50 +26,58 @@ from unmoor.model import names, taint
 class Counting:
     """The tallies of one simulation."""
 
-    def __init__(self, ground: Ground, shapes: Shapes) -> None:
+    def __init__(self, ground: Ground, shapes: Shapes, fleet: Fleet) -> None:
         """Know who is on the standing nodes, and who of them keeps others away."""
         self._ground = ground
         self._shapes = shapes
+        self._fleet = fleet
         self._book = Book()
         self._domains: dict[str, Domains] = {}
         self._everywhere: Flags = np.ones(ground.count, dtype=bool)
         self._standing: dict[int, Flags] = {}
         self._known_holds: set[Hashable] = set()
         self._holders: Index[tuple[Term, Tally]] = Index()
-        self._met: set[int] = set()
+        self._met: dict[int, list[Tally]] = {}
+        """Everybody, by number, and the tallies that count them."""
         self._people: Index[Person] = Index()
         self._tallies: Index[Tally] = Index()
         self._at_first = {person.number: (person, at, times) for person, at, times in ground.people}
-        self._fleet: Fleet
         self._watched: Index[Term]
         self._gone: dict[int, tuple[tuple[Person, int], ...]] = {}
+        self._left: dict[int, dict[int, int]] = {}
+        """By tally: from which rows how many of those whom it counts are gone."""
         self._live: list[Tally] = []
         for person, _, _ in ground.people:
-            for mark in _marks(person):
-                self._people.add(mark, person)
+            self._register(person)
         for person, _, _ in ground.people:
-            self.meet(person)
+            self._hold(person)
 
-    def begin(self, fleet: Fleet, watched: Iterable[Term]) -> None:
-        """Begin a simulation with the standing nodes as they were, and no machine.
+    def begin(self, watched: Iterable[Term]) -> None:
+        """Begin a simulation with standing nodes and started machines as they were.
 
         ``watched``: whom the pods to be placed are spread among (``company.watched_by``).
         """
-        self._fleet = fleet
         self._watched = Index()
         for term in watched:
             self._watched.add(hint_of(term.selection), term)
         self._gone = self._ground.gone
-        self._placed: Index[Person] = Index()
+        self._left = {}
+        for at, people in self._gone.items():
+            for person, times in people:
+                for tally in self._met[person.number]:
+                    nodes = self._left.setdefault(tally.number, {})
+                    nodes[at] = nodes.get(at, 0) + tally.weight(person) * times
+        self._placed: dict[int, Person] = {}
         self._put: dict[int, dict[int, int]] = {}
         self._on: dict[int, dict[Machine, int]] = {}
-        self._counted: dict[int, tuple[int, list[Tally]]] = {}
 
     def undo(self) -> None:
         """Count as before the simulation began."""
+        changed = self._fleet.changed()
         for tally in self._live:
-            for machine in self._fleet.all:
-                tally.replace(machine.shares.pop(tally.number, NOTHING), NOTHING)
+            for machine, before in changed:
+                first = NOTHING if before is None else before.shares.get(tally.number, NOTHING)
+                tally.replace(machine.shares.get(tally.number, NOTHING), first)
             self._count_placed(tally, -1)
             self._count_gone(tally, 1)
             tally.is_live = False
@@ -80,12 +88,27 @@ class Counting:
         return self._domains.setdefault(key, Domains(key))
 
     def meet(self, person: Person) -> None:
-        """Whoever keeps others away is counted from now on."""
-        if person.number in self._met:
-            return
-        self._met.add(person.number)
-        for term in person.holds:
-            content = term.content
+        """Count a person where it matters from now on, and whom it keeps away."""
+        if person.number not in self._met:
+            self._register(person)
+            self._hold(person)
+
+    def _register(self, person: Person) -> None:
+        marks = _marks(person)
+        counting = self._met[person.number] = []
+        for tally in self._tallies.near(marks):
+            self._count_person(tally, person, counting)
+        for mark in marks:
+            self._people.add(mark, person)
+
+    def _count_person(self, tally: Tally, person: Person, counting: list[Tally]) -> None:
+        weight = tally.weigh(person)
+        if weight:
+            tally.people[person.number] = (person, weight)
+            counting.append(tally)
+
+    def _hold(self, person: Person) -> None:
+        for term, content in zip(person.holds, person.held, strict=True):
             if content not in self._known_holds:
                 self._known_holds.add(content)
                 told = _Told(("holds", content), term.key, _holds(content), ("holds", content))
@@ -214,18 +237,30 @@ class Counting:
             self._tallies.add(told.hint, tally)
             self._standing[tally.number] = self._everywhere if told.counts is None else told.counts
             tally.hint = told.hint
-            known = self._people.near((told.hint,))
-            people = [self._at_first[one.number] for one in known if tally.weight(one)]
+            for person in self._people.near((told.hint,)):
+                self._count_person(tally, person, self._met[person.number])
+            people = [self._at_first[one] for one in tally.people if one in self._at_first]
             codes, listed = self._ground.codes(domains), self._standing[tally.number]
             tally.count_standing(codes, listed, people)
+            self._count_started(tally)
+            self._left[tally.number] = {
+                at: sum(tally.weight(one) * times for one, times in people)
+                for at, people in self._gone.items()
+            }
         return tally
+
+    def _count_started(self, tally: Tally) -> None:
+        """Count the machines that are there before anybody is placed, whatever became of them."""
+        for key in sorted(tally.keys - {names.HOSTNAME}):
+            self._fleet.where(self.domains(key))
+        for machine, now in self._fleet.pristine() if tally.counts_sites else ():
+            self._update(machine, tally)
+            now.shares[tally.number] = machine.shares.get(tally.number, NOTHING)
 
     def _enter(self, tally: Tally) -> None:
         """Count what has happened since the simulation began."""
         tally.is_live = True
         self._live.append(tally)
-        if tally.domains.key != names.HOSTNAME:
-            self._fleet.where(tally.domains)
         self._count_gone(tally, -1)
         self._count_placed(tally, 1)
         machines: dict[Machine, None] = {}
@@ -234,11 +269,15 @@ class Counting:
                 counted = machine.counted.get(tally.number, 0)
                 machine.counted[tally.number] = counted + tally.weight(person) * times
                 machines[machine] = None
-        for machine in self._fleet.all if tally.counts_sites else machines:
+        changed = [machine for machine, _ in self._fleet.changed()] if tally.counts_sites else ()
+        for machine in changed or machines:
             self._update(machine, tally)
 
-    def _placed_in(self, tally: Tally) -> Iterable[Person]:
-        return (one for one in self._placed.near((tally.hint,)) if tally.weight(one))
+    def _placed_in(self, tally: Tally) -> list[Person]:
+        """Those who are both placed and counted; the shorter list is gone through."""
+        if len(self._placed) < len(tally.people):
+            return [one for number, one in self._placed.items() if number in tally.people]
+        return [one for number, (one, _) in tally.people.items() if number in self._placed]
 
     def _count_placed(self, tally: Tally, sign: int) -> None:
         codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
@@ -249,21 +288,20 @@ class Counting:
 
     def _count_gone(self, tally: Tally, sign: int) -> None:
         codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
-        for at, people in self._gone.items():
+        left = self._left.get(tally.number, {})
+        for at in self._gone:
             if listed[at] and codes[at] >= 0:
-                pods = sum(tally.weight(person) * times for person, times in people)
-                tally.add(int(codes[at]), sign * pods, sites=sign)
+                tally.add(int(codes[at]), sign * left.get(at, 0), sites=sign)
 
     def _where(self, machine: Machine, key: str) -> tuple[int, ...]:
         if key == names.HOSTNAME:
             return (machine.host,)
-        if key not in machine.where:
-            self._fleet.where(self.domains(key))
-        return machine.where[key]
+        found = machine.where.get(key)
+        return machine.shape.domains(self.domains(key), machine.flags) if found is None else found
 
     def _update(self, machine: Machine, tally: Tally) -> None:
         share: Share = NOTHING
-        where = self._where(machine, tally.domains.key)
+        where = () if machine.is_gone else self._where(machine, tally.domains.key)
         if where and tally.may_count(machine):
             share = (where, machine.counted.get(tally.number, 0))
         before = machine.shares.get(tally.number, NOTHING)
@@ -279,7 +317,8 @@ class Counting:
 
     def put_standing(self, at: int, person: Person) -> None:
         """Count a pod on a standing node."""
-        self._meet_placed(person)
+        self.meet(person)
+        self._placed[person.number] = person
         nodes = self._put.setdefault(person.number, {})
         nodes[at] = nodes.get(at, 0) + 1
         for tally in self._that_count(person):
@@ -294,7 +333,8 @@ class Counting:
 
         ``narrowed``: labels of which it may have fewer values than before.
         """
-        self._meet_placed(person)
+        self.meet(person)
+        self._placed[person.number] = person
         machines = self._on.setdefault(person.number, {})
         machines[machine] = machines.get(machine, 0) + 1
         for tally in self._that_count(person):
@@ -308,20 +348,8 @@ class Counting:
             ):
                 self._update(machine, tally)
 
-    def _meet_placed(self, person: Person) -> None:
-        self.meet(person)
-        if person.number not in self._put and person.number not in self._on:
-            for mark in _marks(person):
-                self._placed.add(mark, person)
-
     def _that_count(self, person: Person) -> Iterable[Tally]:
-        known = self._counted.get(person.number)
-        if known is None or known[0] != len(self._live):
-            near = self._tallies.near(_marks(person))
-            counting = [tally for tally in near if tally.is_live and tally.weight(person)]
-            known = (len(self._live), counting)
-            self._counted[person.number] = known
-        return known[1]
+        return [tally for tally in self._met[person.number] if tally.is_live]
 
 
 def _always(machine: object) -> bool:
@@ -345,11 +373,11 @@ class _Told(msgspec.Struct, frozen=True):
 
 def _marks(person: Person) -> tuple[Hint, ...]:
     """What a person may be found by: its labels, and whom it keeps away."""
-    return (*marks_of(person.sample), *(("holds", term.content) for term in person.holds))
+    return (*marks_of(person.sample), *(("holds", content) for content in person.held))
 
 
 def _holds(content: Hashable) -> Weight:
     def weight(person: Person) -> int:
-        return sum(term.content == content for term in person.holds)
+        return person.held.count(content)
 
     return weight

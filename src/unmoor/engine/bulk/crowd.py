@@ -41,6 +41,8 @@ class Person(msgspec.Struct, frozen=True):
     number: int
     sample: Pod
     holds: tuple[Term, ...]
+    held: tuple[Hashable, ...] = ()
+    """The content of each term that it holds."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +127,7 @@ class Crowd:
             if found is None:
                 number = len(self._persons)
                 terms = required_apart(pod, self._view)
-                found = Person(number, pod, terms)
+                found = Person(number, pod, terms, tuple(term.content for term in terms))
                 self._persons[content] = found
             self._faces[face] = found
         return found

@@ -8,7 +8,8 @@ Must not: judge; whoever picks a machine by its bound asks exactly before puttin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from copy import copy
 
 import numpy as np
 
@@ -58,6 +59,15 @@ class Machine:
         self.shares: dict[int, Share] = {}
         self.where: dict[str, tuple[int, ...]] = {}
         self.host = 0
+        self.is_gone = False
+
+    def copy(self) -> Machine:
+        """Return one that can be filled without this one noticing."""
+        found = copy(self)
+        found.asks, found.pods, found.held = list(self.asks), list(self.pods), list(self.held)
+        found.counted, found.shares = dict(self.counted), dict(self.shares)
+        found.where = dict(self.where)
+        return found
 
     @property
     def is_started(self) -> bool:
@@ -74,7 +84,10 @@ class Machine:
 
 
 class Fleet:
-    """The machines of one simulation, in the order in which they were opened."""
+    """The machines of one simulation, in the order in which they were opened.
+
+    Started ones come first, and are there again after ``undo``.
+    """
 
     def __init__(self, types: Types, columns: int) -> None:
         """Start without machines."""
@@ -87,6 +100,7 @@ class Fleet:
         self.hosts: Counts = np.zeros(16, dtype=np.int64)
         self._tables: dict[str, tuple[Domains, Flags]] = {}
         self._bits: dict[str, Counts] = {}
+        self._before: dict[int, Machine] = {}
 
     def __len__(self) -> int:
         """How many there are."""
@@ -107,6 +121,44 @@ class Fleet:
         self.hosts[at] = machine.host
         self.refresh(at)
         return at
+
+    def own(self, at: int) -> Machine:
+        """Return a machine that may be changed until ``undo``."""
+        machine = self.all[at]
+        if at < self.started and at not in self._before:
+            self._before[at] = machine
+            machine = self.all[at] = machine.copy()
+        return machine
+
+    def take_away(self, names: Collection[str]) -> None:
+        """Simulate without these started machines, until ``undo``."""
+        for at in range(self.started if names else 0):
+            if self.all[at].name in names:
+                machine = self.own(at)
+                machine.is_gone = True
+                machine.flags = np.zeros_like(machine.flags)
+                self.refresh(at)
+
+    def changed(self) -> list[tuple[Machine, Machine | None]]:
+        """Return the machines that are not as at first, with what they were; None if new."""
+        found: list[tuple[Machine, Machine | None]] = []
+        found += [(self.all[at], before) for at, before in self._before.items()]
+        found += [(machine, None) for machine in self.all[self.started :]]
+        return found
+
+    def pristine(self) -> Iterator[tuple[Machine, Machine]]:
+        """Yield each started machine as it was at first and as it is."""
+        for at, machine in enumerate(self.all[: self.started]):
+            yield self._before.get(at, machine), machine
+
+    def undo(self) -> None:
+        """Be as before the simulation: only started machines are there, as at first."""
+        del self.all[self.started :]
+        for at, machine in self._before.items():
+            self.all[at] = machine
+            machine.where.clear()
+            self.refresh(at)
+        self._before = {}
 
     def _grow(self) -> None:
         more = len(self.pods)

@@ -72,7 +72,8 @@ class Greedy:
         bases: list[Template | Started] = [*scene.templates, *scene.started]
         self.types = (market or Market()).types(bases, self.columns)
         self.shapes = Shapes(self.types)
-        self.counting = Counting(self.ground, self.shapes)
+        self.fleet = Fleet(self.types, len(self.columns))
+        self.counting = Counting(self.ground, self.shapes, self.fleet)
         self.templates = [one for one in scene.templates if not one.problem]
         self.flags = {id(base): self.types.flags(base.types) for base in bases}
         self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
@@ -80,25 +81,25 @@ class Greedy:
         self._suited: dict[int, npt.NDArray[np.int8]] = {}
         self._tolerated: dict[tuple[int, int], bool] = {}
         self._capacity: dict[str, Amounts] = {}
+        for one in scene.started:
+            self.fleet.open(self._next(one, one.name))
 
     def begin(self, pods: Iterable[Pod], gone: Collection[str] = ()) -> None:
         """Begin a simulation. ``gone``: started machines that are not there."""
-        self.fleet = Fleet(self.types, len(self.columns))
+        self.fleet.take_away(gone)
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
         self.queue = self._sorted(pods)
         self.watched = watched_by(one.wish for one in self._first_asks())
-        self.counting.begin(self.fleet, self.watched)
+        self.counting.begin(self.watched)
         self.remaining = {one.provisioner: dict(one.remaining) for one in self.templates}
         self.placements: dict[Key, str] = {}
         self.given_up: dict[Key, tuple[str, ...]] = {}
         self._now: dict[int, tuple[int, Layout]] = {}
-        for one in self.scene.started:
-            if one.name not in gone:
-                self._open(one, one.name)
 
     def undo(self) -> None:
         """Be as before the simulation began: nobody is placed."""
         self.counting.undo()
+        self.fleet.undo()
         self.ground.undo()
 
     def run(self) -> None:
@@ -253,6 +254,7 @@ class Greedy:
             machine = self.fleet.all[at]
             became = self._fit(ask, layout, machine)
             if became is not None:
+                machine = self.fleet.own(at)
                 self._put(at, machine, ask, pod, became)
                 return self._promised(ask, pod, machine.name)
             found[at] = False
@@ -303,11 +305,6 @@ class Greedy:
         machine = Machine(name, base, shape, flags, self.daemons[id(base)])
         machine.host = self.counting.domains(names.HOSTNAME).of(name)
         return machine
-
-    def _open(self, base: Started, name: str) -> None:
-        machine = self._next(base, name)
-        self.fleet.open(machine)
-        self.counting.opened(machine)
 
     def _is_limited(self, base: Template | Started) -> bool:
         """What the first pod has left of the types is counted against the limits."""

@@ -22,7 +22,7 @@ ANYBODY: Hint = None
 def hint_of(selection: Selection) -> Hint:
     """Return a mark that everybody whom ``selection`` means has; ANYBODY where none is sure."""
     named, selector = selection.namespaces, selection.selector
-    if named is None or len(named) != 1 or selector is None:
+    if selector is None:
         return ANYBODY
     sure = dict(selector.match_labels)
     for one in selector.match_expressions:
@@ -31,13 +31,15 @@ def hint_of(selection: Selection) -> Hint:
     if not sure:
         return ANYBODY
     key = min(sure)
-    return (*named, key, sure[key])
+    namespace = next(iter(named)) if named is not None and len(named) == 1 else None
+    return (namespace, key, sure[key])
 
 
 def marks_of(pod: Pod) -> tuple[Hint, ...]:
     """Return every mark that a pod has."""
-    found = ((pod.namespace, key, value) for key, value in pod.metadata.labels.items())
-    return (ANYBODY, *found)
+    labels = pod.metadata.labels.items()
+    named = ((pod.namespace, key, value) for key, value in labels)
+    return (ANYBODY, *named, *((None, key, value) for key, value in labels))
 
 
 class Index(Generic[T]):

@@ -35,8 +35,9 @@ class Tally:
         self.number = number
         self.domains = domains
         self.may_count = may_count
-        self._weight = weight
-        self._weights: dict[int, int] = {}
+        self.weigh = weight
+        self.people: dict[int, tuple[Person, int]] = {}
+        """Whoever of those met so far is counted, by number, and how often."""
         self.certain: Counts = np.zeros(domains.room, dtype=np.int64)
         self.possible: Counts = np.zeros(domains.room, dtype=np.int64)
         self.sites: Counts = np.zeros(domains.room, dtype=np.int64)
@@ -54,11 +55,9 @@ class Tally:
         """It is kept up to date in the simulation that runs."""
 
     def weight(self, person: Person) -> int:
-        """How often a person counts here."""
-        found = self._weights.get(person.number)
-        if found is None:
-            found = self._weights[person.number] = self._weight(person)
-        return found
+        """How often a person who has been met counts here."""
+        found = self.people.get(person.number)
+        return 0 if found is None else found[1]
 
     def grow(self) -> None:
         """Make room for domains that have come since."""
