@@ -4,7 +4,7 @@ import pytest
 from unmoor.cloud import choice
 from unmoor.cloud.choice import Choice, NoneSuits, SoldOut, StockOut
 from unmoor.model import names
-from unmoor.model.instance import InstanceType, LaunchRequest, Offering
+from unmoor.model.instance import InstanceType, LaunchRequest, Offering, OfferingName
 from unmoor.model.requirement import RequirementError
 
 Prices = dict[tuple[str, str], float | None]
@@ -41,6 +41,10 @@ def request(*requirements: tuple[str, str, tuple[str, ...]], cpu: int = 1000) ->
     )
 
 
+def avoiding(wanted: LaunchRequest, *parts: tuple[str, str, str]) -> LaunchRequest:
+    return msgspec.structs.replace(wanted, avoid=tuple(OfferingName(*one) for one in parts))
+
+
 def chosen(wanted: LaunchRequest, *stock_outs: StockOut) -> tuple[str, str, str]:
     made = choice.choose(ALL, wanted, stock_outs)
     assert isinstance(made, Choice)
@@ -70,6 +74,16 @@ def chosen(wanted: LaunchRequest, *stock_outs: StockOut) -> tuple[str, str, str]
         ),
         pytest.param(
             request(("team", "In", ("shop",))), ("small", "b", "spot"), id="labels it will get"
+        ),
+        pytest.param(
+            avoiding(request(), ("small", "b", "spot")),
+            ("arm", "a", "on-demand"),
+            id="what is avoided comes last",
+        ),
+        pytest.param(
+            avoiding(request(cpu=4000), ("large", "a", "spot"), ("large", "a", "on-demand")),
+            ("large", "a", "spot"),
+            id="and is taken when there is nothing else",
         ),
     ],
 )

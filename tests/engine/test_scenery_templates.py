@@ -18,11 +18,12 @@ from tests.engine.pieces import (
     wants,
     with_spec,
 )
-from unmoor.engine.scene import Scene, Started, Template
+from unmoor.engine.scene import Doubts, Scene, Started, Template
 from unmoor.engine.scenery import Scenery, scene_of
 from unmoor.engine.sites import offerings_of
 from unmoor.model import names
 from unmoor.model.instance import InstanceType
+from unmoor.model.requirement import Requirements
 from unmoor.model.taint import Taint
 
 SMALL, LARGE = instance_type("m.small", cpu=2), instance_type("m.large", cpu=8)
@@ -116,6 +117,25 @@ def test_types_that_are_out_of_stock_are_left_out() -> None:
     gone = instance_type("m.gone", is_available=False)
 
     assert types_of(template(provisioner(), types=(gone, LARGE))) == ["m.large"]
+
+
+def test_offerings_that_one_provisioner_avoids_are_there_for_others() -> None:
+    """And for its machines that are started: those are launched as they were ordered."""
+    view = view_of(provisioner("a"), provisioner("b"), machine("m-a", is_new=True, provisioner="a"))
+    gone = {f"m.small {one.zone} {one.capacity_type}" for one in SMALL.offerings}
+    kept = Scenery()
+    some = Doubts(avoided={"a": frozenset(sorted(gone)[:1])})
+    every = Doubts(avoided={"a": frozenset(gone)})
+    looks = [kept.scene_of(view, (SMALL, LARGE), doubts=one) for one in (some, every, Doubts())]
+
+    assert [[types_of(one) for one in look.templates] for look in looks] == [
+        [["m.small", "m.large"], ["m.small", "m.large"]],
+        [["m.large"], ["m.small", "m.large"]],
+        [["m.small", "m.large"], ["m.small", "m.large"]],
+    ]
+    assert [types_of(look.started[0]) for look in looks] == [["m.small", "m.large"]] * 3
+    (small, _) = looks[0].templates[0].types
+    assert len(offerings_of(small, Requirements({}))) == len(SMALL.offerings) - 1
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.lifecycle import refusing
 from tests.lifecycle.merging import merge
 from unmoor.lifecycle.effects import (
     AnyEffect,
+    Avoid,
     Create,
     Delete,
     Evict,
@@ -225,6 +226,8 @@ class World:
                 return self._observe(effect)
             case Nominate() | Publish():
                 self._note(effect)
+            case Avoid():
+                self._answer(Asked.NO_SHOW, effect.subject, effect.times, None)
         return None
 
     def _note(self, effect: Nominate | Publish) -> None:

@@ -6,21 +6,24 @@ from itertools import pairwise
 
 import pytest
 
+from tests import builders
 from tests.builders import condition, machine, node
 from tests.engine.scenes import instance_type
 from tests.lifecycle.pending import (
     APART,
     SINGLE,
+    asked,
     homeless,
     made,
     planned,
     provisioner,
     sell_out,
+    the_one,
     waiting,
     wanting,
 )
-from tests.lifecycle.rows import PROVISIONING
-from unmoor.lifecycle.effects import AnyEffect, Create
+from tests.lifecycle.rows import MACHINE, PROVISIONING
+from unmoor.lifecycle.effects import AnyEffect, Create, Launch
 from unmoor.model import names
 from unmoor.model.taint import Taint
 
@@ -142,3 +145,26 @@ def test_a_provisioner_beyond_its_limit_is_not_tried() -> None:
     world.run(PROVISIONING, for_s=60)
 
     assert before == len(world.done(Create)) == 1
+
+
+# --------------------------------------------------------------------------- they do not come up
+
+
+def test_a_machine_that_did_not_come_up_is_followed_by_one_of_another_offering() -> None:
+    launched = builders.instance("i-0")
+    kinds = tuple(
+        instance_type(name, price=price, zones=("z1",), sold=[("z1", names.ON_DEMAND)])
+        for name, price in ((launched.instance_type, 1.0), ("other", 2.0))
+    )
+    world = planned(waiting(), types=kinds)
+    first = the_one(world)
+    world.run(MACHINE, PROVISIONING, for_s=930, tick_s=10)
+    [second] = [one for one in made(world) if not one.is_deleting]
+    [told] = world.events("NeverRegistered")
+    offering = f"{launched.instance_type} {launched.zone} {launched.capacity_type}"
+
+    assert asked(first)[names.INSTANCE_TYPE].values == (launched.instance_type, "other")
+    assert asked(second)[names.INSTANCE_TYPE].values == ("other",)
+    assert told.message.endswith(f"Provisioner default does not ask for {offering} for 15 min")
+    requests = [one.request for one in world.done(Launch)]
+    assert [tuple(map(str, one.avoid)) for one in requests] == [(), (offering,)]

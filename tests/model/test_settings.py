@@ -256,6 +256,8 @@ OURS = {
     "lost_node_limit_s": 3600,
     "unready_node_limit_s": 300,
     "creation_backoff_most_s": 300,
+    "no_show_memory_s": 900,
+    "no_show_memory_most_s": 14_400,
     "launch_backoff_s": 1,
     "launch_backoff_most_s": 60,
     "link_again_s": 10,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.runtime.bench import REQUEST, Bench, ScriptedCloud
-from unmoor.lifecycle.effects import Launch, Nominate, Observe
+from unmoor.lifecycle.effects import Avoid, Launch, Nominate, Observe
 from unmoor.model.instance import OfferingName
 from unmoor.model.observation import Asked, ProblemKind
 from unmoor.runtime.ports import CloudError
@@ -43,3 +43,14 @@ def test_nobody_outside_hears_of_a_nomination() -> None:
     answer = bench.store.answer(Asked.NOMINATION, "node/a")
     assert answer is not None
     assert answer.result == (("shop", "web-1"),)
+
+
+def test_what_did_not_come_up_is_kept_for_who_plans() -> None:
+    bench = Bench()
+    calls = list(bench.api.calls)
+
+    assert bench.problem(Avoid(subject="default m5.large z1 spot", times=2)) is None
+    assert bench.api.calls == calls
+    answer = bench.store.answer(Asked.NO_SHOW, "default m5.large z1 spot")
+    assert answer is not None
+    assert answer.result == 2

@@ -22,6 +22,7 @@ import structlog
 from unmoor.app.told import Told
 from unmoor.lifecycle.effects import (
     AnyEffect,
+    Avoid,
     Create,
     Delete,
     Evict,
@@ -242,6 +243,8 @@ def _identity_of(effect: AnyEffect) -> tuple[str, str, str]:
             return what, effect.subject, str(effect.asked)
         case Publish():
             return what, str(effect.regarding), effect.reason
+        case Avoid():
+            return what, effect.subject, ""
         case Nominate():
             return what, "", ""
 
@@ -289,7 +292,7 @@ def line_of(outcome: Outcome, view: View | None = None) -> Line | None:
                     **(_about(effect, effect.machine) if effect.machine else _why(effect)),
                 },
             )
-        case Observe() | Publish() | Nominate():
+        case Observe() | Publish() | Nominate() | Avoid():
             return None
 
 

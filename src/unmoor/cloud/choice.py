@@ -57,6 +57,11 @@ class Choice(msgspec.Struct, frozen=True):
     offering: Offering
 
     @property
+    def name(self) -> OfferingName:
+        """Which offering it is."""
+        return OfferingName(self.type.name, self.offering.zone, self.offering.capacity_type)
+
+    @property
     def order(self) -> tuple[float, str, str, str]:
         """Cheapest first, unknown prices last, ties by name."""
         price = self.offering.price_usd_per_h
@@ -78,10 +83,7 @@ class SoldOut(msgspec.Struct, frozen=True):
     @property
     def offerings(self) -> tuple[OfferingName, ...]:
         """Which they are."""
-        return tuple(
-            OfferingName(one.type.name, one.offering.zone, one.offering.capacity_type)
-            for one in self.suitable
-        )
+        return tuple(one.name for one in self.suitable)
 
     @property
     def message(self) -> str:
@@ -97,11 +99,16 @@ def choose(
 ) -> Choice | NoneSuits | SoldOut:
     """Return the cheapest offering that satisfies ``request``, or why there is none.
 
-    Bare metal, GPUs and accelerators are launched only when nothing else is to be had (spec 9.9).
+    Bare metal, GPUs and accelerators are launched only when nothing else is to be had (spec 9.9);
+    what the request would avoid, only when not even those are.
     Raises RequirementError for a requirement that means nothing.
     """
     out = tuple(stock_outs)
-    suitable = sorted(_suitable(types, request), key=lambda one: (is_special(one.type), one.order))
+    avoided = frozenset(request.avoid)
+    suitable = sorted(
+        _suitable(types, request),
+        key=lambda one: (one.name in avoided, is_special(one.type), one.order),
+    )
     if not suitable:
         wanted = resources.render(request.requests)
         return NoneSuits(f"no instance type suits {_requirements(request)} with {wanted}")

@@ -48,7 +48,7 @@ class Ahead:
         self._daemons: tuple[Daemon, ...] = ()
         self._futures: dict[object, _Future | None] = {}
         self._restocked: dict[str, InstanceType] = {}
-        self._templates: dict[str, tuple[ProvisionerSpec, Template]] = {}
+        self._templates: dict[str, tuple[ProvisionerSpec, frozenset[str], Template]] = {}
 
     def look(self, types: Sequence[InstanceType], daemons: tuple[Daemon, ...]) -> None:
         """Go by what the cloud offers now, and by what DaemonSets ask."""
@@ -98,21 +98,27 @@ class Ahead:
         return msgspec.structs.replace(future, types=tuple(types))
 
     def templates_of(
-        self, provisioners: Iterable[Provisioner], used: Mapping[str, Resources]
+        self,
+        provisioners: Iterable[Provisioner],
+        used: Mapping[str, Resources],
+        avoided: Mapping[str, frozenset[str]],
     ) -> list[Template]:
         """Return what the next machine of each would be.
 
         ``used``: by provisioner, the capacity of its machines, as far as it counts against its
-        limits. Never raises: what is wrong with a provisioner is its ``problem``.
+        limits; ``avoided``: by provisioner, the offerings of which it is not to be. Never raises:
+        what is wrong with a provisioner is its ``problem``.
         """
         before, self._templates = self._templates, {}
         found = []
         for one in provisioners:
             known = before.get(one.name)
-            if known is None or known[0] != one.spec:
-                known = (one.spec, _template(one, self._types, self._daemons))
+            without = avoided.get(one.name, frozenset())
+            if known is None or known[:2] != (one.spec, without):
+                types = tuple(sold.without(without) for sold in self._types)
+                known = (one.spec, without, _template(one, types, self._daemons))
             self._templates[one.name] = known
-            template = known[1]
+            template = known[2]
             if one.limits and template.requirements:  # Without any, it is broken.
                 left = left_by(one, used.get(one.name, {}))
                 template = msgspec.structs.replace(template, remaining=left.amounts)

@@ -9,7 +9,8 @@ Must not: place anything. ``scenery`` builds a scene from a view.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -20,6 +21,18 @@ from unmoor.model.requirement import Requirements
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
+
+
+class Doubts(msgspec.Struct, frozen=True):
+    """What should have come up and has not.
+
+    ``late``: names of nodes whose taints that go by themselves should be gone by now, so that they
+    count. ``avoided``: by provisioner, the offerings (as they write themselves) of which its next
+    machine is not to be.
+    """
+
+    late: frozenset[str] = frozenset()
+    avoided: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ import msgspec
 from unmoor.engine.ahead import Ahead
 from unmoor.engine.daemons import Daemon, daemons_of
 from unmoor.engine.places import Sources, capacity_of, place_of
-from unmoor.engine.scene import Place, Scene
+from unmoor.engine.scene import Doubts, Place, Scene
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
@@ -37,16 +37,15 @@ def scene_of(
     *,
     without: Collection[str] = (),
     placing: Collection[Key] = (),
-    late: Collection[str] = (),
+    doubts: Doubts = Doubts(),
 ) -> Scene:
     """Return what a simulation looks at.
 
     ``types``: what the cloud offers, as it is now. ``without``: names of nodes and machines that
     are to go; their pods are nowhere. ``placing``: keys of pods that are to be placed anew, so that
-    they count nowhere. ``late``: names of nodes whose taints that go by themselves should be gone
-    by now, so that they count.
+    they count nowhere. ``doubts``: what is not counted on.
     """
-    return Scenery().scene_of(view, types, without=without, placing=placing, late=late)
+    return Scenery().scene_of(view, types, without=without, placing=placing, doubts=doubts)
 
 
 class Scenery:
@@ -81,7 +80,7 @@ class Scenery:
         *,
         without: Collection[str] = (),
         placing: Collection[Key] = (),
-        late: Collection[str] = (),
+        doubts: Doubts = Doubts(),
     ) -> Scene:
         """Return what a simulation looks at (see :func:`scene_of`)."""
         last, self._last = self._last, None  # What is left half done is not used again.
@@ -94,7 +93,7 @@ class Scenery:
         kept: dict[tuple[bool, str], tuple[Sources, Place]] = {}
         found = []
         roll = _Roll.of(view)
-        for key, sources in _sources(roll, self._pods, frozenset(placing), frozenset(late)):
+        for key, sources in _sources(roll, self._pods, frozenset(placing), doubts.late):
             before = known.get(key)
             if gone and sources.is_called(gone):
                 kept |= {key: before} if before is not None else {}
@@ -114,7 +113,7 @@ class Scenery:
             + [(one.provisioner, one.capacity) for one in started]
             + [(one.provisioner_name, capacity_of(None, one)) for one in lost],
         )
-        templates = ahead.templates_of(provisioners, used)
+        templates = ahead.templates_of(provisioners, used, doubts.avoided)
         self._last, self._known, self._ahead = view, kept, ahead
         return Scene(
             view=view,

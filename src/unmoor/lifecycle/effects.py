@@ -129,8 +129,18 @@ class Nominate(Effect, frozen=True, kw_only=True):
     places: dict[str, tuple[Key, ...]]
 
 
+class Avoid(Effect, frozen=True, kw_only=True):
+    """Keep in the view that machines of a provisioner do not come up in one offering.
+
+    ``subject``: of ``Asked.NO_SHOW``. ``times``: how many in a row. It is of the droppable kind.
+    """
+
+    subject: str
+    times: int
+
+
 AnyEffect: TypeAlias = (
-    Patch | Create | Delete | Evict | Launch | Terminate | Observe | Publish | Nominate
+    Patch | Create | Delete | Evict | Launch | Terminate | Observe | Publish | Nominate | Avoid
 )
 
 

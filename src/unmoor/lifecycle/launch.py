@@ -31,7 +31,7 @@ from unmoor.lifecycle.effects import (
 )
 from unmoor.lifecycle.step import Step, spoken
 from unmoor.model import names, resources
-from unmoor.model.instance import CloudInstance, LaunchRequest
+from unmoor.model.instance import CloudInstance, LaunchRequest, OfferingName
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_LAUNCHED, Machine
 from unmoor.model.moment import Moment
@@ -40,7 +40,7 @@ from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirement, RequirementError
 from unmoor.model.snapshot import View
 from unmoor.model.validation import Findings
-from unmoor.policy import heartbeat
+from unmoor.policy import heartbeat, no_shows
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 DOUBLINGS_MAX = 10
@@ -161,7 +161,8 @@ def advance(view: View, machine: Machine, lost: int, moment: Moment) -> Step[int
         case Numbering(number):
             return Step(effects=(_number(machine, number),))
         case Launching(token):
-            return _launch(view, machine, token, lost)
+            avoid = no_shows.avoided_by(view, machine.provisioner_name, moment)
+            return _launch(view, machine, token, lost, avoid)
         case Waiting(until, problem):
             return _waiting(machine, until, problem, lost, moment)
         case OutOfCapacity(problem):
@@ -182,7 +183,9 @@ def _number(machine: Machine, number: int) -> Patch:
     return describe(machine, annotations={names.LAUNCH_ATTEMPT: str(number)}, why=why)
 
 
-def _launch(view: View, machine: Machine, token: str, lost: int) -> Step[int]:
+def _launch(
+    view: View, machine: Machine, token: str, lost: int, avoid: tuple[OfferingName, ...]
+) -> Step[int]:
     try:
         requests = resources.parse_resources(machine.spec.resources.requests)
     except QuantityError as error:
@@ -209,6 +212,7 @@ def _launch(view: View, machine: Machine, token: str, lost: int) -> Step[int]:
         requests=requests,
         labels=machine.metadata.labels,
         tags={names.PROVISIONER_NAME: machine.provisioner_name},
+        avoid=avoid,
     )
     launch = Launch(machine=ref_of(machine), request=request, why=f"attempt {token}")
     return Step(effects=(launch,), memory=lost + 1)

@@ -14,7 +14,7 @@ from typing import TypeAlias, assert_never
 import msgspec
 
 from unmoor.lifecycle import launch, lost_node, machine_end, registration
-from unmoor.lifecycle.effects import add_finalizer, own, owner
+from unmoor.lifecycle.effects import Avoid, add_finalizer, own, owner
 from unmoor.lifecycle.launch import given_up
 from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model import names
@@ -23,6 +23,8 @@ from unmoor.model.machine import MACHINE_REGISTERED, Machine
 from unmoor.model.moment import Moment
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
+from unmoor.policy import no_shows
+from unmoor.policy.no_shows import NoShow
 from unmoor.policy.ownership import bears_our_name, is_our_machine, why_not_our_machine
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -285,6 +287,7 @@ def _give_up(view: View, machine: Machine, moment: Moment) -> Step[Memory]:
     if machine.node_name:
         return lost_node.give_up(view, machine, moment)
     limit_min = view.settings.cadence.registration_limit_s / 60
+    no_show = no_shows.no_show_of(view, machine, moment)
     verdict = Verdict(
         subject=ref_of(machine),
         method=Method.LIFECYCLE,
@@ -292,9 +295,25 @@ def _give_up(view: View, machine: Machine, moment: Moment) -> Step[Memory]:
         message=(
             f"no node has joined for machine {machine.name} in {limit_min:g} min: it is given up; "
             "look at the instance's console, its user data and its way to the API server"
+            f"{_said_of(machine, no_show)}"
         ),
         evidence={"provider_id": machine.provider_id},
         event="NeverRegistered",
         is_warning=True,
     )
-    return given_up(machine, verdict, why="no node has joined", counted_as="liveness")
+    step: Step[Memory] = given_up(machine, verdict, why="no node has joined", counted_as="liveness")
+    if no_show is None:
+        return step
+    avoid = Avoid(subject=no_show.subject, times=no_show.times, why="it did not come up")
+    return join(step, Step(effects=(avoid,)))
+
+
+def _said_of(machine: Machine, no_show: NoShow | None) -> str:
+    """Which offering is left alone, if it is known."""
+    if no_show is None:
+        return ""
+    times = f", the {no_show.times}. time in a row" if no_show.times > 1 else ""
+    return (
+        f". Provisioner {machine.provisioner_name} does not ask for {no_show.offering} for "
+        f"{no_show.avoided_s / 60:g} min{times}"
+    )

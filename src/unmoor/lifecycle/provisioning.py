@@ -17,7 +17,7 @@ import msgspec
 
 from unmoor.engine.limits import left_by
 from unmoor.engine.plan import NewMachine, Plan
-from unmoor.engine.scene import Scene
+from unmoor.engine.scene import Doubts, Scene
 from unmoor.engine.scenery import Scenery
 from unmoor.engine.solving import Solver
 from unmoor.lifecycle import new_machine, refusals
@@ -37,7 +37,7 @@ from unmoor.model.provisioner import Provisioner
 from unmoor.model.quantity import QuantityError
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
-from unmoor.policy import provisionable, readiness, stock
+from unmoor.policy import no_shows, provisionable, readiness, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
 from unmoor.policy.verdict import Reason
@@ -136,8 +136,9 @@ def _plan(
     moment: Moment,
 ) -> Step[Memory]:
     leaving = [pod.key for pod in wanting.leaving]
-    late = readiness.late_nodes(view, moment)
-    scene = batch.scenery.scene_of(view, types, placing=leaving, late=late)
+    late, avoided = readiness.late_nodes(view, moment), no_shows.avoided(view, moment)
+    doubts = Doubts(late, avoided)
+    scene = batch.scenery.scene_of(view, types, placing=leaving, doubts=doubts)
     plan = batch.solver.solve(scene, wanting.pods)
     refused, complaints = refusals.look(view, batch.refused, moment)
     order = Order(view, scene, plan, wanting, _holds(view, refused, moment))

@@ -221,6 +221,16 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     stock_out_memory_s: Annotated[
         float, Meta(description="how long an offering that was out of stock is not tried")
     ] = 3 * MINUTE
+    no_show_memory_s: Annotated[
+        float,
+        Meta(
+            description="how long a provisioner does not ask for an offering of which its machine "
+            "has not come up; doubles with each in a row"
+        ),
+    ] = 15 * MINUTE
+    no_show_memory_most_s: Annotated[
+        float, Meta(description="the longest time for which it does not ask for it")
+    ] = 4 * HOUR
     pricing_refresh_s: Annotated[float, Meta(description="between two price lists")] = 12 * HOUR
     interruption_wait_s: Annotated[
         float, Meta(description="how long one request to the interruption queue waits")

@@ -6,6 +6,7 @@ string that a Node carries in ``spec.providerID``, ``scheme://...``.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import datetime
 from enum import StrEnum
 from math import inf
@@ -86,6 +87,23 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
     offerings: tuple[Offering, ...] = ()
     labels: dict[str, str] = {}
 
+    def without(self, names: Container[str]) -> InstanceType:
+        """Mark the offerings of these names as not to be had; where it has none, return the same.
+
+        ``names``: as an OfferingName writes itself.
+        """
+        gone = [
+            str(OfferingName(self.name, one.zone, one.capacity_type)) in names
+            for one in self.offerings
+        ]
+        if not any(gone):
+            return self
+        offerings = tuple(
+            msgspec.structs.replace(one, is_available=False) if is_gone else one
+            for one, is_gone in zip(self.offerings, gone, strict=True)
+        )
+        return msgspec.structs.replace(self, offerings=offerings)
+
 
 class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to launch. The same ``token`` always means the same instance, however often asked."""
@@ -98,3 +116,5 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
     requests: Resources = {}
     labels: dict[str, str] = {}
     tags: dict[str, str] = {}
+    avoid: tuple[OfferingName, ...] = ()
+    """Taken only if there is nothing else."""

@@ -49,6 +49,9 @@ class Asked(StrEnum):
     STOCK_OUT = "stock-out"
     """Was an offering refused for want of capacity? (str of its OfferingName) -> a problem of kind
     INSUFFICIENT_CAPACITY; no answer when it never was"""
+    NO_SHOW = "no-show"
+    """Which machines have not come up? (provisioner and str of the OfferingName) -> how many in a
+    row; as with nominations, what we know ourselves"""
     NOMINATION = "nomination"
     """Which pods are to go there? (str of the Ref of a node or machine) -> tuple of pod keys; not a
     question, but what we have answered ourselves"""

@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-import msgspec
-
-from unmoor.model.instance import InstanceType, OfferingName
+from unmoor.model.instance import InstanceType
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.snapshot import View
@@ -46,9 +44,7 @@ def in_stock(
     """
     out = _sold_out(view, moment)
     named = {head for name in out for head in _heads(name)}
-    return (
-        tuple(_in_stock(one, out) if one.name in named else one for one in types) if out else types
-    )
+    return tuple(one.without(out) if one.name in named else one for one in types) if out else types
 
 
 def _sold_out(view: View, moment: Moment) -> frozenset[str]:
@@ -64,14 +60,3 @@ def _heads(name: str) -> Iterator[str]:
     while at >= 0:
         yield name[:at]
         at = name.find(" ", at + 1)
-
-
-def _in_stock(one: InstanceType, out: frozenset[str]) -> InstanceType:
-    is_out = [str(OfferingName(one.name, o.zone, o.capacity_type)) in out for o in one.offerings]
-    if not any(is_out):
-        return one
-    offerings = tuple(
-        msgspec.structs.replace(offering, is_available=False) if gone else offering
-        for offering, gone in zip(one.offerings, is_out, strict=True)
-    )
-    return msgspec.structs.replace(one, offerings=offerings)

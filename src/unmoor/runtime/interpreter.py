@@ -20,6 +20,7 @@ import msgspec
 
 from unmoor.lifecycle.effects import (
     AnyEffect,
+    Avoid,
     Create,
     Delete,
     Evict,
@@ -65,7 +66,9 @@ _QUESTIONS: dict[Asked, Callable[[Cloud, str], Awaitable[Any]]] = {
     Asked.INSTANCE_TYPES: lambda cloud, _: cloud.instance_types(),
 }
 _BUG = Problem(ProblemKind.UNKNOWN, "a bug of ours")
-_Asking: TypeAlias = Patch | Create | Delete | Evict | Launch | Terminate | Observe | Nominate
+_Asking: TypeAlias = (
+    Patch | Create | Delete | Evict | Launch | Terminate | Observe | Nominate | Avoid
+)
 """What has an answer that must be waited for: everything but Publish."""
 
 
@@ -148,10 +151,17 @@ class Interpreter:
                 return await self._terminate(effect)
             case Observe():
                 return await self._observe(effect)
-            case Nominate():
-                for place, pods in effect.places.items():
-                    self._answer(Asked.NOMINATION, place, pods, None)
+            case Nominate() | Avoid():
+                self._note(effect)
                 return None
+
+    def _note(self, effect: Nominate | Avoid) -> None:
+        """What we know ourselves is kept where answers are."""
+        if isinstance(effect, Avoid):
+            self._answer(Asked.NO_SHOW, effect.subject, effect.times, None)
+            return
+        for place, pods in effect.places.items():
+            self._answer(Asked.NOMINATION, place, pods, None)
 
     # The API server.
 

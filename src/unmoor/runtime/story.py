@@ -15,6 +15,7 @@ import msgspec
 
 from unmoor.lifecycle.effects import (
     AnyEffect,
+    Avoid,
     Create,
     Delete,
     Evict,
@@ -162,6 +163,8 @@ def describe(effect: AnyEffect) -> str:
         case Nominate():
             pods = sum(len(one) for one in effect.places.values())
             return f"nominate {counted(len(effect.places), 'place')} for {counted(pods, 'pod')}"
+        case Avoid():
+            return f"avoid {effect.subject}: {effect.times} in a row"
         case Publish():
             return f"publish {effect.reason} on {effect.regarding}: {effect.message}"
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from unmoor.engine import oracle
-from unmoor.engine.scene import Scene
+from unmoor.engine.scene import Doubts, Scene
 from unmoor.engine.scenery import scene_of
 from unmoor.model import names
 from unmoor.model.base import JSON
@@ -82,7 +82,9 @@ def _scene(
 ) -> Scene:
     view = View.of(*(_typed(one) for kind in LOOKED_AT for one in truth.all(kind)))
     placing = [pod.key for pod in pods if view.get(PODS, pod.name, pod.namespace) is not None]
-    return scene_of(view, truth.types, without=tuple(without), placing=placing, late=tuple(late))
+    return scene_of(
+        view, truth.types, without=tuple(without), placing=placing, doubts=Doubts(frozenset(late))
+    )
 
 
 def _typed(body: JSON) -> Any:

@@ -26,7 +26,7 @@ from tests.engine.rounds import Rounds
 from tests.engine.scenes import WEB, ZONES, as_object, place, solve, some, spread, template, term
 from tests.engine.scenes import instance_type as type_of
 from tests.engine.scenes import pod as pending
-from unmoor.engine.scene import Scene
+from unmoor.engine.scene import Doubts, Scene
 from unmoor.engine.scenery import scene_of
 from unmoor.model import names
 from unmoor.model.machine import MACHINE_LAUNCHED
@@ -123,11 +123,13 @@ def test_a_node_that_should_be_ready_by_now_is_not_reused(there: Node) -> None:
     """Its startup taints are overlooked as before: only what goes by itself has had its time."""
     view = view_of(provisioner(), MACHINE, there)
     pods = [pending("p")]
-    late = solve(scene_of(view, (instance_type(),), late=["a"]), pods)
-    in_time = solve(scene_of(view, (instance_type(),), late=["b"]), pods)
+    late = solve(scene_of(view, (instance_type(),), doubts=Doubts(frozenset({"a"}))), pods)
+    in_time = solve(scene_of(view, (instance_type(),), doubts=Doubts(frozenset({"b"}))), pods)
 
     assert (len(late.machines), len(in_time.machines)) == (1, 0)
-    [only] = [one for one in scene_of(view, (), late=["a"]).places if one.is_node]
+    [only] = [
+        one for one in scene_of(view, (), doubts=Doubts(frozenset({"a"}))).places if one.is_node
+    ]
     assert only.taints == (NOT_READY,)
 
 
