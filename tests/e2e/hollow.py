@@ -27,6 +27,7 @@ CLUSTER_WIDE: Final = {
     "StorageClass": f"{STORAGE}/storageclasses",
     "CSINode": f"{STORAGE}/csinodes",
     "CSIDriver": f"{STORAGE}/csidrivers",
+    "VolumeAttachment": f"{STORAGE}/volumeattachments",
     "DeviceClass": f"{DEVICES}/deviceclasses",
 }
 NAMESPACED: Final = {

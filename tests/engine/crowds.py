@@ -28,7 +28,12 @@ from unmoor.model import names
 from unmoor.model.base import Object
 from unmoor.model.cluster import Namespace
 from unmoor.model.pod import Pod
-from unmoor.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from unmoor.model.storage import (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from unmoor.model.taint import Taint
 
 T = TypeVar("T")
@@ -55,6 +60,17 @@ def _claims() -> list[Object]:
             {
                 "metadata": {"name": "v"},
                 "spec": {"csi": {"driver": DRIVER, "volumeHandle": "h"}, "nodeAffinity": affinity},
+            },
+        ),
+        as_object(
+            VolumeAttachment,
+            {
+                "metadata": {"name": "v"},
+                "spec": {
+                    "attacher": DRIVER,
+                    "nodeName": "node-1",
+                    "source": {"persistentVolumeName": "v"},
+                },
             },
         ),
         as_object(

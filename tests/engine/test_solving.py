@@ -17,7 +17,12 @@ from unmoor.model import names
 from unmoor.model.cluster import Namespace
 from unmoor.model.kinds import KIND_OF, KINDS
 from unmoor.model.pod import Pod
-from unmoor.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from unmoor.model.storage import (
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from unmoor.runtime.store import Store
 
 FAR = required(term(labels={"team": "blue"}, namespaceSelector={"matchLabels": {"team": "blue"}}))
@@ -76,6 +81,13 @@ def volume(zone: str) -> Any:
     return as_object(PersistentVolume, {"metadata": {"name": "pv", "uid": "pv"}, "spec": spec})
 
 
+def attachment() -> Any:
+    spec = {"attacher": "ebs.csi.aws.com", "nodeName": "full"}
+    meta = {"name": "held", "uid": "held"}
+    source = {"persistentVolumeName": "pv"}
+    return as_object(VolumeAttachment, {"metadata": meta, "spec": {**spec, "source": source}})
+
+
 def claim(name: str, volume_name: str = "pv") -> Any:
     bound = {names.BIND_COMPLETED: "yes"} if volume_name else {}
     meta = {"name": name, "namespace": "default", "uid": name, "annotations": bound}
@@ -98,6 +110,7 @@ CHANGES: dict[str, Callable[[Desk], None]] = {
     "a namespace is others'": lambda desk: desk.put(namespace("blue")),
     "a claim is not bound": lambda desk: desk.put(claim("data", "")),
     "a volume is elsewhere": lambda desk: desk.put(volume(ZONES[1])),
+    "a volume is attached": lambda desk: desk.put(attachment()),
     "a class does not wait": lambda desk: desk.put(storage_class("Immediate")),
 }
 

@@ -201,6 +201,17 @@ def csi_node(name: str, *, count: int, driver: str = "disks.example.com") -> JSO
     }
 
 
+def attachment(volume: str, *, on: str, driver: str = "disks.example.com") -> JSON:
+    """The volume is attached to the node, or is on its way off."""
+    source = {"persistentVolumeName": volume}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": {"name": f"{volume}-{on}"},
+        "spec": {"attacher": driver, "nodeName": on, "source": source},
+    }
+
+
 def mounts(*claims: str) -> JSON:
     """Volumes that are claims."""
     return {

@@ -6,6 +6,7 @@ from tests.facts.fact import Fact
 from tests.facts.raw import (
     HOSTNAME,
     ZONE,
+    attachment,
     claim,
     csi_node,
     ended,
@@ -208,6 +209,27 @@ def a_pod_that_is_leaving_has_its_volumes() -> Fact:
     cluster = [node("a"), csi_node("a", count=1), *_bound("x", "y")]
     cluster += [node("b"), leaving(pod("old", on="a", **mounts("x")))]
     return Fact(cluster, pod(**mounts("y")), "b", COUNT)
+
+
+def a_volume_that_is_attached_counts_though_its_pod_is_gone() -> Fact:
+    cluster = [node("a"), node("b"), csi_node("a", count=1), *_bound("x", "y")]
+    return Fact([*cluster, attachment("v-x", on="a")], pod(**mounts("y")), "b", COUNT)
+
+
+def it_counts_once_while_a_pod_has_it() -> Fact:
+    cluster = [node("a"), csi_node("a", count=2), *_bound("x", "y"), attachment("v-x", on="a")]
+    return Fact([*cluster, pod("old", on="a", **mounts("x"))], pod(**mounts("y")), "a")
+
+
+def it_counts_beside_itself_for_a_pod_that_comes_back() -> Fact:
+    cluster = [node("a"), node("b"), csi_node("a", count=1), *_bound("x")]
+    return Fact([*cluster, attachment("v-x", on="a")], pod(**mounts("x")), "b", COUNT)
+
+
+def a_volume_of_another_driver_that_is_attached_does_not_count() -> Fact:
+    cluster = [node("a"), csi_node("a", count=1), *_bound("x", driver="nfs.example.com")]
+    cluster += [*_bound("y"), attachment("v-x", on="a", driver="nfs.example.com")]
+    return Fact(cluster, pod(**mounts("y")), "a")
 
 
 def a_volume_that_is_still_to_be_made_counts() -> Fact:

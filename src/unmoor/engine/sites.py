@@ -43,7 +43,9 @@ class Standing:
         used = [place.reserved, *(_requests(pod, known) for pod in place.pods)]
         self.free = resources.subtract(place.allocatable, resources.total(used))
         self.held: list[Held] = [one for pod in place.pods for one in held_by(pod)]
-        self.attached = volumes.attached_by(place.pods, view) if place.volume_room else {}
+        self.attached = (
+            volumes.attached_on(place.name, place.pods, view) if place.volume_room else {}
+        )
 
     def domains(self, key: str) -> frozenset[str]:
         """Return the one domain of the label ``key`` that it lies in, or none."""
@@ -64,7 +66,9 @@ class Standing:
         self.held += wish.held
         for need in wish.needs:
             if need.driver in self.place.volume_room:
-                self.attached.setdefault(need.driver, set()).add(need.handle)
+                there = self.attached.setdefault(need.driver, set())
+                there.add(need.handle)
+                there.discard(volumes.left_behind(need.handle))
 
 
 class Opened:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from unmoor.engine.plan import Plan
 from unmoor.engine.scene import Scene
-from unmoor.model.kinds import CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES
+from unmoor.model.kinds import ATTACHMENTS, CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 
@@ -83,6 +83,7 @@ def _is_unchanged(now: View, then: View) -> bool:
         now.changed_since(then, NAMESPACES),
         now.changed_since(then, CLAIMS),
         now.changed_since(then, VOLUMES),
+        now.changed_since(then, ATTACHMENTS),
         now.changed_since(then, STORAGE_CLASSES),
     )
     return all(one is not None and not one for one in changed)

@@ -77,15 +77,37 @@ def claims_of(pod: Pod) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def attached_by(pods: Iterable[Pod], view: View) -> dict[str, set[str]]:
-    """Return driver to the handles that these pods have attached."""
+def attached_on(node: str, pods: Iterable[Pod], view: View) -> dict[str, set[str]]:
+    """Return driver to the handles that are attached to a node with these pods.
+
+    What is still attached for a pod that is gone is marked as :func:`left_behind`.
+    """
     found: dict[str, set[str]] = {}
     for pod in pods:
         if pod.spec.volumes:
             for need in needs_of(pod, view):
                 if need.driver:
                     found.setdefault(need.driver, set()).add(need.handle)
+    for driver, handle in _attachments(node, view):
+        there = found.setdefault(driver, set())
+        if handle not in there:
+            there.add(left_behind(handle))
     return found
+
+
+def left_behind(handle: str) -> str:
+    """Return what stands for a volume that is attached and in no pod's use.
+
+    kube-scheduler counts it beside the same volume of a pod that is to come.
+    """
+    return f"{handle} left behind"
+
+
+def _attachments(node: str, view: View) -> Iterator[tuple[str, str]]:
+    for one in view.attachments_on(node):
+        volume = view.get(VOLUMES, one.spec.source.persistent_volume_name or "")
+        if volume is not None and volume.spec.csi is not None and one.spec.attacher:
+            yield one.spec.attacher, _driver_of(volume)[1]
 
 
 def _need(namespace: str, name: str, view: View) -> Need:

@@ -36,6 +36,7 @@ LOOKED_AT = (
     "Pod",
     "Provisioner",
     "StorageClass",
+    "VolumeAttachment",
 )
 
 

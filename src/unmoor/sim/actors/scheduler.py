@@ -7,9 +7,9 @@ once in a second. As long as nobody waits, it does nothing. A pod with a claim t
 first consumer has the claim marked with the node that was chosen, and is bound once somebody has
 bound the claim.
 
-Left out: preemption; Services and ReplicationControllers, whose pods kube-scheduler spreads by
-itself even if nobody else owns them; the images that a node has; scoring only some nodes of a large
-cluster.
+Left out: preemption; volumes that are attached though their pods are gone; Services and
+ReplicationControllers, whose pods kube-scheduler spreads by itself even if nobody else owns them;
+the images that a node has; scoring only some nodes of a large cluster.
 
 Must not: move a pod, or remember anything that the cluster does not say.
 """
