@@ -44,12 +44,12 @@ LIMIT = "limit off by one"
 
 IN_THE_FAST_ENGINE: dict[str, tuple[Change, ...]] = {
     SPREAD: (
-        Change("bulk.layout", "- least <= spread.max_skew", "- least <= spread.max_skew + 1"),
+        Change("bulk.layout", "most = one.spread.max_skew +", "most = one.spread.max_skew + 1 +"),
     ),
     APART: (Change("bulk.counting", "in self._holders.near(marks) if", "in () if"),),
     DAEMONS: (Change("bulk.greedy", "amounts([base.daemons], ", "amounts([{}], "),),
     PORT: (
-        Change("bulk.ground", "in sorted(self.with_held) if", "in () if"),
+        Change("bulk.ground", "not ask.wish.held or not", "True or not"),
         Change("bulk.greedy", "collisions(ask.wish.held, machine.held)", "()"),
     ),
     LIMIT: (Change("bulk.greedy", "self._capacity_of(resource) <= most", "most > 0"),),

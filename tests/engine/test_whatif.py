@@ -81,7 +81,7 @@ def state_of(asked: WhatIf) -> list[Any]:
         (site.name, [pod.key for pod in site.pods], site.free, site.held, site.attached)
         for site in ground.standing
     ]
-    rows = (ground.free.tolist(), ground.is_open.tolist(), sorted(ground.with_held))
+    rows = (ground.free.tolist(), ground.is_open.tolist())
     return [tallies, sites, rows, dict(ground.gone)]
 
 

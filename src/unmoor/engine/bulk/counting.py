@@ -143,8 +143,11 @@ class Counting:
         apart += [
             tally for term, tally in self._holders.near(marks) if term.selection.has(wish.pod)
         ]
-        watched = [self._apart(term) for term in self.watched(ask)]
-        return Layout(ask, spreads, near, apart, watched)
+        return Layout(ask, spreads, near, apart)
+
+    def with_watched(self, layout: Layout, watched: Iterable[Term]) -> Layout:
+        """Return the same as machines to come are asked about it."""
+        return layout.with_watched(self._apart(term) for term in watched)
 
     def watched(self, ask: Ask) -> tuple[Term, ...]:
         """Return among whom others are to be spread, and of whom the class is one."""

@@ -20,6 +20,7 @@ from unmoor.engine.bulk import improve
 from unmoor.engine.bulk.answers import answer
 from unmoor.engine.bulk.counting import Counting
 from unmoor.engine.bulk.crowd import Ask, Crowd, columns_of
+from unmoor.engine.bulk.finding import NONE, Finder
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import Layout
@@ -31,7 +32,6 @@ from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.requests import Requests
 from unmoor.engine.scene import Scene, Started, Template
-from unmoor.engine.selection import Term
 from unmoor.engine.sites import Standing
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import levels_of
@@ -74,10 +74,11 @@ class Greedy:
         self.shapes = Shapes(self.types)
         self.fleet = Fleet(self.types, len(self.columns))
         self.counting = Counting(self.ground, self.shapes, self.fleet)
+        self.finder = Finder(self.ground, self.counting)
         self.templates = [one for one in scene.templates if not one.problem]
         self.flags = {id(base): self.types.flags(base.types) for base in bases}
         self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
-        self._layouts: dict[int, tuple[int, tuple[Term, ...], Layout]] = {}
+        self._layouts: dict[int, tuple[int, Layout]] = {}
         self._suited: dict[int, npt.NDArray[np.int8]] = {}
         self._tolerated: dict[tuple[int, int], bool] = {}
         self._capacity: dict[str, Amounts] = {}
@@ -95,6 +96,7 @@ class Greedy:
         self.placements: dict[Key, str] = {}
         self.given_up: dict[Key, tuple[str, ...]] = {}
         self._now: dict[int, tuple[int, Layout]] = {}
+        self._wide: dict[int, tuple[Layout, Layout]] = {}
 
     def undo(self) -> None:
         """Be as before the simulation began: nobody is placed."""
@@ -154,13 +156,23 @@ class Greedy:
         known = self._now.get(ask.number)
         if known is None or known[0] != self.counting.holders:
             self.counting.meet(ask.person)
-            watched, holders = self.counting.watched(ask), self.counting.holders
+            holders = self.counting.holders
             kept = self._layouts.get(ask.number)
-            if kept is None or kept[:2] != (holders, watched):
+            if kept is None or kept[0] != holders:
                 layout = self.counting.layout(ask, self._potential(ask))
-                kept = self._layouts[ask.number] = (self.counting.holders, watched, layout)
-            self.counting.follow(kept[2])
-            known = self._now[ask.number] = (holders, kept[2])
+                kept = self._layouts[ask.number] = (holders, layout)
+            self.counting.follow(kept[1])
+            known = self._now[ask.number] = (holders, kept[1])
+        return known[1]
+
+    def _watching(self, ask: Ask, layout: Layout) -> Layout:
+        """What machines to come are asked with: they are narrowed down for who is watched."""
+        known = self._wide.get(ask.number)
+        if known is None or known[0] is not layout:
+            watched = self.counting.watched(ask)
+            wide = self.counting.with_watched(layout, watched) if watched else layout
+            self.counting.follow(wide)
+            known = self._wide[ask.number] = (layout, wide)
         return known[1]
 
     def _potential(self, ask: Ask) -> dict[str, tuple[int, ...]]:
@@ -199,11 +211,10 @@ class Greedy:
         if ask.is_too_large or self._is_taken(ask):
             return False
         layout = self._layout(ask)
-        return (
-            self._place_standing(ask, pod, layout)
-            or self._place_opened(ask, pod, layout)
-            or self._place_new(ask, pod, layout)
-        )
+        if self._place_standing(ask, pod, layout):
+            return True
+        layout = self._watching(ask, layout)
+        return self._place_opened(ask, pod, layout) or self._place_new(ask, pod, layout)
 
     def _is_taken(self, ask: Ask) -> bool:
         """A claim that is for one pod only may have one already, wherever that pod is."""
@@ -220,18 +231,8 @@ class Greedy:
         )
 
     def _place_standing(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
-        if not self.ground.count:
-            return False
-        found = self.ground.candidates(ask)
-        for domains in layout.domains:
-            codes = self.ground.codes(domains)
-            missing = not layout.needs_domain(domains.key)
-            found &= np.where(codes >= 0, layout.allowed(domains)[codes], missing)
-        at = int(found.argmax())
-        while found[at] and not self.ground.has_volume_room(at, ask):
-            found[at] = False
-            at = int(found.argmax())
-        if not found[at]:
+        at = self.finder.first(ask, layout) if self.ground.count else NONE
+        if at == NONE:
             return False
         self.ground.put(at, ask)
         self.counting.put_standing(at, ask.person)

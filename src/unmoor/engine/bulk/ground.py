@@ -21,6 +21,7 @@ from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import Wish
 from unmoor.model import taint
 from unmoor.model.node_selector import FIELD_NAME
+from unmoor.model.taint import Taint
 
 
 class Ground:
@@ -36,15 +37,16 @@ class Ground:
         self._claims: dict[tuple[str, str], set[int]] | None = None
         self._crowd = crowd
         self.free = amounts([site.free for site in standing], columns)
+        self._free_at_first = np.asfortranarray(self.free)
+        """The same before anybody is placed, column by column."""
         overdrawn = [any(amount < 0 for amount in site.free.values()) for site in standing]
         self._is_overdrawn: Flags = np.array(overdrawn, dtype=bool).reshape(self.count)
         self.is_open: Flags = ~self._is_overdrawn
-        self.with_held = {at for at, site in enumerate(standing) if site.held}
+        self._on: dict[int, tuple[tuple[Person, int], ...]] = {}
         self._codes: dict[str, Counts] = {}
         self._labels: dict[str, Counts] = {}
         self._kinds: dict[int, Flags] = {}
         self._wanted: dict[bytes, Flags] = {}
-        self.with_held_at_first = frozenset(self.with_held)
         self.people = _people(standing, crowd)
         self._grounds = _numbers([judge.shown_by(one.place) for one in standing])
 
@@ -102,13 +104,24 @@ class Ground:
         return found
 
     def candidates(self, ask: Ask) -> Flags:
-        """Return which nodes may take the pod as far as the nodes themselves go, volumes aside."""
+        """Return which nodes may take the pod as far as labels, taints and room go."""
         found: Flags = self.may_use(ask) & self.is_open & fits_in(self.free, ask.row)
-        wish = ask.wish
-        for at in sorted(self.with_held) if wish.held else ():
-            if found[at] and collisions(wish.held, self.standing[at].held):
-                found[at] = False
         return found
+
+    def had_room(self, ask: Ask) -> Flags:
+        """Return the same as it was before the simulation: it has become no more since."""
+        found: Flags = self.may_use(ask) & ~self._is_overdrawn
+        found &= fits_in(self._free_at_first, ask.row)
+        return found
+
+    def has_room(self, rows: Counts, ask: Ask) -> Flags:
+        """Return which of these rows are open and have room now."""
+        found: Flags = self.is_open[rows] & fits_in(self.free[rows], ask.row)
+        return found
+
+    def is_free(self, at: int, ask: Ask) -> bool:
+        """True when nobody on the node holds what the pod would hold."""
+        return not ask.wish.held or not collisions(ask.wish.held, self.standing[at].held)
 
     def has_volume_room(self, at: int, ask: Ask) -> bool:
         """True when the node can attach what the pod needs."""
@@ -121,17 +134,22 @@ class Ground:
         """Simulate without these nodes and their pods, until ``undo``."""
         for at in rows:
             self.is_open[at] = False
-            people = Counter(self._crowd.person(pod).number for pod in self.standing[at].pods)
+            self.gone[at] = self._people_on(at)
+
+    def _people_on(self, at: int) -> tuple[tuple[Person, int], ...]:
+        found = self._on.get(at)
+        if found is None:
             known = {one.number: one for one in map(self._crowd.person, self.standing[at].pods)}
-            self.gone[at] = tuple((known[number], times) for number, times in people.items())
+            people = Counter(self._crowd.person(pod).number for pod in self.standing[at].pods)
+            found = tuple((known[number], times) for number, times in people.items())
+            self._on[at] = found
+        return found
 
     def undo(self) -> None:
         """Be as before the simulation."""
         for at, (site, free) in self._before.items():
             self.standing[at] = site
             self.free[at] = free
-            if at not in self.with_held_at_first:
-                self.with_held.discard(at)
         for at in self.gone:
             self.is_open[at] = not self._is_overdrawn[at]
         self._before, self.gone = {}, {}
@@ -160,16 +178,19 @@ class Ground:
             site = self.standing[at] = site.copy()
         site.put(ask.wish)
         self.free[at] -= ask.row
-        if site.held:
-            self.with_held.add(at)
 
 
 def taints_tolerated(ground: Ground, wish: Wish) -> Flags:
     """Return the nodes with no taint that keeps the pod out, for a spread that honours taints."""
-    return np.array(
-        [taint.tolerates_all(wish.tolerations, site.place.taints) for site in ground.standing],
-        dtype=bool,
-    ).reshape(ground.count)
+    known: dict[tuple[Taint, ...], bool] = {}
+    found = np.ones(ground.count, dtype=bool)
+    for at, site in enumerate(ground.standing):
+        taints = site.place.taints
+        if taints:
+            if taints not in known:
+                known[taints] = taint.tolerates_all(wish.tolerations, taints)
+            found[at] = known[taints]
+    return found
 
 
 def _numbers(values: Sequence[object]) -> Counts:

@@ -16,7 +16,7 @@ import numpy as np
 from unmoor.engine.bulk.crowd import Ask
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Flags
-from unmoor.engine.bulk.tallies import Tally
+from unmoor.engine.bulk.tallies import Counts, Tally
 from unmoor.engine.wish import Spread
 
 
@@ -51,7 +51,7 @@ class Layout:
         spreads: Iterable[SpreadTally],
         near: Iterable[NearTally],
         apart: Iterable[Tally],
-        watched: Iterable[Tally],
+        watched: Iterable[Tally] = (),
     ) -> None:
         """``apart``: whom the class keeps away from, and those who keep it away.
 
@@ -74,6 +74,11 @@ class Layout:
         self._pinned = {one.tally.domains.key for one in self.spreads}
         self._pinned |= {tally.domains.key for tally in self.watched}
         self._kept: dict[str, tuple[int, Flags]] = {}
+        self._least: dict[int, tuple[int, int]] = {}
+
+    def with_watched(self, watched: Iterable[Tally]) -> Layout:
+        """Return the same for machines to come: on standing nodes it does not matter."""
+        return Layout(self.ask, self.spreads, self.near, self.apart, watched)
 
     @property
     def version(self) -> int:
@@ -106,32 +111,44 @@ class Layout:
         version = self.version + domains.room
         found = self._kept.get(domains.key)
         if found is None or found[0] != version:
-            found = self._kept[domains.key] = (version, self._ask_all(domains))
+            where = np.arange(domains.room)
+            found = self._kept[domains.key] = (version, self.lets(domains, where))
         return found[1]
 
-    def _ask_all(self, domains: Domains) -> Flags:
-        found: Flags = np.ones(domains.room, dtype=bool)
+    def lets(self, domains: Domains, where: Counts) -> Flags:
+        """Return for each of these domains whether nobody minds the pod there.
+
+        -1 stands for a node without the label.
+        """
+        found: Flags = np.ones(len(where), dtype=bool)
         for tally in self.tallies:
             if tally.domains is domains:
                 tally.grow()
-        for one in self.spreads:
+        for at, one in enumerate(self.spreads):
             if one.tally.domains is domains:
-                found &= _is_even(one)
+                most = one.spread.max_skew + self._emptiest(at) - int(one.is_counted)
+                found &= one.tally.most(where) <= most
         for group in self.near:
             for tally in () if group.may_begin else group.tallies:
                 if tally.domains is domains:
-                    found &= tally.certain > 0
+                    found &= tally.certain[where] > 0
         for tally in self.apart:
             if tally.domains is domains:
-                found &= tally.most() == 0
+                found &= tally.most(where) == 0
+        found[where < 0] = not self.needs_domain(domains.key)
         return found
 
+    def _emptiest(self, at: int) -> int:
+        """How many pods the emptiest domain of a spread constraint has."""
+        one = self.spreads[at]
+        found = self._least.get(at)
+        if found is None or found[0] != one.tally.version:
+            found = self._least[at] = (one.tally.version, _least(one))
+        return found[1]
 
-def _is_even(one: SpreadTally) -> Flags:
-    tally, spread = one.tally, one.spread
-    present: Flags = tally.sites > 0
+
+def _least(one: SpreadTally) -> int:
+    present: Flags = one.tally.sites > 0
     present[list(one.potential)] = True
-    counts = tally.certain[present]
-    least = int(counts.min()) if len(counts) >= max(spread.min_domains, 1) else 0
-    found: Flags = tally.most() + int(one.is_counted) - least <= spread.max_skew
-    return found
+    counts = one.tally.certain[present]
+    return int(counts.min()) if len(counts) >= max(one.spread.min_domains, 1) else 0

@@ -67,9 +67,9 @@ class Tally:
             self.possible = np.pad(self.possible, (0, missing))
             self.sites = np.pad(self.sites, (0, missing))
 
-    def most(self) -> Counts:
-        """So many there may be, by domain."""
-        return self.certain + self.possible
+    def most(self, where: Counts) -> Counts:
+        """So many there may be in each of these domains."""
+        return self.certain[where] + self.possible[where]
 
     def count_standing(
         self, codes: Counts, counts: Flags, people: Iterable[tuple[Person, Counts, Counts]]
