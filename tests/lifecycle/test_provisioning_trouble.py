@@ -168,3 +168,25 @@ def test_a_machine_that_did_not_come_up_is_followed_by_one_of_another_offering()
     assert told.message.endswith(f"Provisioner default does not ask for {offering} for 15 min")
     requests = [one.request for one in world.done(Launch)]
     assert [tuple(map(str, one.avoid)) for one in requests] == [(), (offering,)]
+
+
+def test_nodes_that_never_become_ready_are_not_made_without_end() -> None:
+    """The pods of the first get a second, fifteen minutes later; the third is put off."""
+    world = planned(waiting())
+    made_at: list[float] = []
+    for _ in range(6 * 60):
+        world.run(MACHINE, PROVISIONING, for_s=60, tick_s=60)
+        for one in made(world)[len(made_at) :]:
+            made_at.append(world.moment.mono)
+            world.put(
+                node(
+                    f"n-{len(made_at)}",
+                    provider_id=one.provider_id,
+                    taints=(Taint(key=names.NOT_READY, effect="NoSchedule"),),
+                    created_at=world.moment.wall,
+                    is_joined=False,
+                )
+            )
+    pauses = [round((later - sooner) / 60) for sooner, later in pairwise(made_at)]
+
+    assert pauses == [15, 30, 60, 120]

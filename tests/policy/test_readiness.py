@@ -12,7 +12,7 @@ from unmoor.model import names
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
-from unmoor.policy.readiness import late_nodes
+from unmoor.policy.readiness import late_nodes, pauses
 
 NOT_READY = Taint(key=names.NOT_READY, effect="NoSchedule")
 UNREACHABLE = Taint(key=names.UNREACHABLE, effect="NoSchedule")
@@ -72,3 +72,64 @@ def test_the_time_is_a_setting() -> None:
     view = View.of(silent(11), identity=builders.IDENTITY, settings=Settings(cadence=short))
 
     assert late_nodes(view, moment()) == {"a"}
+
+
+def nodes_of(*ages: tuple[float, bool]) -> list[Any]:
+    """Nodes of one provisioner: made so long ago, and whether they were ever up."""
+    found = []
+    for number, (made_s, was_up) in enumerate(ages):
+        one = coming(made_s)
+        labels = {**one.metadata.labels, **({names.INITIALIZED: "true"} if was_up else {})}
+        changes = {"metadata__name": f"n{number}", "metadata__labels": labels}
+        found.append(changed(one, **changes, spec__taints=() if was_up else (NOT_READY,)))
+    return found
+
+
+MIN = 60.0
+FAILED, UP = False, True
+
+
+@pytest.mark.parametrize(
+    ("ages", "left_min"),
+    [
+        pytest.param([], None, id="nothing there"),
+        pytest.param([(16 * MIN, FAILED)], None, id="one may be bad luck"),
+        pytest.param([(60 * MIN, FAILED), (14 * MIN, FAILED)], None, id="one may still come"),
+        pytest.param([(60 * MIN, FAILED), (16 * MIN, FAILED)], 14, id="two"),
+        pytest.param([(60 * MIN, FAILED), (31 * MIN, FAILED)], None, id="two: it is over"),
+        pytest.param([(99 * MIN, FAILED)] * 2 + [(31 * MIN, FAILED)], 29, id="three: an hour"),
+        pytest.param([(31 * MIN, FAILED)] * 9, 209, id="nine: four hours are the most"),
+        pytest.param(
+            [(60 * MIN, FAILED), (16 * MIN, FAILED), (10 * MIN, UP)], None, id="one is up since"
+        ),
+        pytest.param(
+            [(60 * MIN, FAILED), (20 * MIN, UP), (16 * MIN, FAILED)], None, id="not in a row"
+        ),
+        pytest.param(
+            [(90 * MIN, UP), (60 * MIN, FAILED), (16 * MIN, FAILED)], 14, id="one was up before"
+        ),
+    ],
+)
+def test_a_provisioner_whose_nodes_never_become_ready_pauses(
+    ages: list[tuple[float, bool]], left_min: float | None
+) -> None:
+    view = View.of(*nodes_of(*ages), identity=builders.IDENTITY)
+    found = pauses(view, late_nodes(view, moment()), moment())
+
+    assert {name: one.for_s / 60 for name, one in found.items()} == (
+        {} if left_min is None else {"default": left_min}
+    )
+
+
+def test_a_pause_names_the_nodes() -> None:
+    view = View.of(*nodes_of(*[(20 * MIN, FAILED)] * 5), identity=builders.IDENTITY)
+    [pause] = pauses(view, late_nodes(view, moment()), moment()).values()
+
+    assert str(pause).startswith("its last 5 nodes have not become ready (n0, n1, n2 and 2 more)")
+
+
+def test_nodes_of_others_do_not_count() -> None:
+    theirs = [changed(one, metadata__annotations={}) for one in nodes_of(*[(16 * MIN, FAILED)] * 3)]
+    view = View.of(*theirs, identity=builders.IDENTITY)
+
+    assert pauses(view, late_nodes(view, moment()), moment()) == {}

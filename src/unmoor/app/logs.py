@@ -54,6 +54,7 @@ ERRORS = frozenset(
         Reason.UNPLACEABLE,
         Reason.LIMIT_REACHED,
         Reason.CREATION_REFUSED,
+        Reason.NEVER_READY,
         Reason.TYPES_UNKNOWN,
         Reason.INSUFFICIENT_CAPACITY,
         Reason.INCONSISTENT,

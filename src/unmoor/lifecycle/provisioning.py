@@ -141,7 +141,8 @@ def _plan(
     scene = batch.scenery.scene_of(view, types, placing=leaving, doubts=doubts)
     plan = batch.solver.solve(scene, wanting.pods)
     refused, complaints = refusals.look(view, batch.refused, moment)
-    order = Order(view, scene, plan, wanting, _holds(view, refused, moment))
+    holds = _holds(view, refused, moment) | _paused(view, late, moment)
+    order = Order(view, scene, plan, wanting, holds)
     result = order.result()
     said, told = report.events(view, wanting, result, batch.told, moment)
     retry_s = view.settings.cadence.pending_pod_retry_s
@@ -227,6 +228,13 @@ def _holds(view: View, refused: Mapping[str, Refused], moment: Moment) -> dict[s
         if words := _over_limit(one):
             found[one.name] = Hold(Reason.LIMIT_REACHED, words)
     return found
+
+
+def _paused(view: View, late: frozenset[str], moment: Moment) -> dict[str, Hold]:
+    return {
+        name: Hold(Reason.NEVER_READY, f"provisioner {name} pauses: {pause}")
+        for name, pause in readiness.pauses(view, late, moment).items()
+    }
 
 
 def _over_limit(provisioner: Provisioner) -> str:

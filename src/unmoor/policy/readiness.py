@@ -4,10 +4,16 @@ A node on its way up, or one that has fallen silent a moment ago, is a place for
 the taints that say so go by themselves (T313). kube-scheduler, though, puts nobody there while they
 last. So their time is limited; afterwards pods that wait get another place.
 
+Nodes of ours that never were up hint at what makes them: their provisioner makes fewer.
+
 Must not: conclude that a machine is gone.
 """
 
 from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
 
 from unmoor.model import names
 from unmoor.model.base import condition_of
@@ -15,6 +21,11 @@ from unmoor.model.kinds import NODES
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
+from unmoor.policy.ownership import is_ours
+
+DOUBLINGS_MAX = 10
+SHOWN_MAX = 3
+"""So many nodes are named."""
 
 
 def late_nodes(view: View, moment: Moment) -> frozenset[str]:
@@ -30,6 +41,57 @@ def late_nodes(view: View, moment: Moment) -> frozenset[str]:
         if any(one.identity in names.EPHEMERAL_TAINTS for one in node.spec.taints)
         and _unsettled_s(node, moment) >= _limit_s(view, node)
     )
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """A provisioner makes no machine for another ``for_s``: these nodes of it were never ready."""
+
+    nodes: tuple[str, ...]
+    for_s: float
+
+    def __str__(self) -> str:
+        """As people are told."""
+        shown = ", ".join(self.nodes[:SHOWN_MAX])
+        more = len(self.nodes) - SHOWN_MAX
+        return (
+            f"its last {len(self.nodes)} nodes have not become ready ({shown}"
+            f"{f' and {more} more' if more > 0 else ''}): look at their kubelets, or delete them"
+        )
+
+
+def pauses(view: View, late: frozenset[str], moment: Moment) -> dict[str, Pause]:
+    """Return by provisioner why it makes no machine for now. ``late``: of :func:`late_nodes`.
+
+    Nodes of ours that never became ready stay, and cost (spec 6.1 knows no limit). One may be bad
+    luck. After two the next is waited for as long as a machine may take to get a node, twice as
+    long after each further one; until a younger one is ready, or they are gone.
+    """
+    failed: dict[str, list[Node]] = {}
+    newest_up: dict[str, datetime] = {}
+    for node in view.all(NODES).values():
+        owner, made_at = node.provisioner_name, node.metadata.creation_timestamp
+        if not owner or node.is_deleting or made_at is None or not is_ours(view, node):
+            continue
+        if node.is_initialized:
+            newest_up[owner] = max(newest_up.get(owner, made_at), made_at)
+        elif node.name in late:
+            failed.setdefault(owner, []).append(node)
+    found = {}
+    for owner, nodes in sorted(failed.items()):
+        up_at = newest_up.get(owner)
+        since = [at for one in nodes if (at := one.metadata.creation_timestamp) is not None]
+        row = [at for at in since if up_at is None or at > up_at]
+        left_s = _pause_s(view, len(row)) - moment.since_s(max(row)) if len(row) > 1 else 0.0
+        if left_s > 0:
+            found[owner] = Pause(tuple(sorted(one.name for one in nodes)), left_s)
+    return found
+
+
+def _pause_s(view: View, count: int) -> float:
+    """From when the last one was made: 30 min after two by default, doubling to four hours."""
+    cadence = view.settings.cadence
+    waited: float = cadence.registration_limit_s * 2 ** min(count - 1, DOUBLINGS_MAX)
+    return min(waited, cadence.no_show_memory_most_s)
 
 
 def _unsettled_s(node: Node, moment: Moment) -> float:

@@ -117,6 +117,8 @@ class Reason(StrEnum):
     """Which limit of the pod's provisioner is exceeded already, and by how much."""
     CREATION_REFUSED = "creation-refused"
     """The server refuses to make machines: in its words, and when it is asked again."""
+    NEVER_READY = "never-ready"
+    """The last nodes of a provisioner have not become ready: which, so the next one is put off."""
     PREFERENCE_GIVEN_UP = "preference-given-up"
     MAY_HINDER = "may-hinder-consolidation"
     SETTINGS_INVALID = "settings-invalid"
