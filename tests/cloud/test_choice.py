@@ -2,7 +2,8 @@ import msgspec
 import pytest
 
 from unmoor.cloud import choice
-from unmoor.cloud.choice import Choice, NoneSuits, SoldOut, StockOut
+from unmoor.cloud.choice import NoneSuits, SoldOut, StockOut
+from unmoor.engine.pricing import Choice
 from unmoor.model import names
 from unmoor.model.instance import InstanceType, LaunchRequest, Offering, OfferingName
 from unmoor.model.requirement import RequirementError

@@ -14,7 +14,7 @@ import msgspec
 
 from tests.engine.scenes import WEB, scene, solve, some
 from unmoor.engine.plan import NewMachine, Plan
-from unmoor.engine.pricing import by_price
+from unmoor.engine.pricing import cheapest_first
 from unmoor.engine.scene import Place, Scene, Template
 from unmoor.model import names
 from unmoor.model.base import Object
@@ -92,7 +92,7 @@ def _carried_out(on: Scene, plan: Plan, pods: Iterable[Pod], prefix: str) -> Sce
 
 def _joined(on: Scene, machine: NewMachine, name: str, pods: Iterable[Pod]) -> Place:
     template = next(one for one in on.templates if one.provisioner == machine.provisioner)
-    cheapest = by_price(template.types, machine.requirements, machine.requests)[0]
+    cheapest = cheapest_first(template.types, machine.requirements, machine.requests)[0]
     first = {
         one.key: min(one.values)
         for one in machine.requirements

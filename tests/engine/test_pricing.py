@@ -7,7 +7,7 @@ import pytest
 
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine import pricing
-from unmoor.engine.pricing import Ranked, cheapest_first
+from unmoor.engine.pricing import Choice, cheapest_first
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType, Offering
 from unmoor.model.requirement import Requirement, Requirements
@@ -53,11 +53,10 @@ def wanted(*asked: Asked) -> Requirements:
     return Requirements.all_of(Requirement.of(key, op, text.split()) for key, op, text in asked)
 
 
-def shown(ranked: tuple[Ranked, ...]) -> list[str]:
+def shown(ranked: tuple[Choice, ...]) -> list[str]:
     return [f"{one.type.name} {one.offering.zone} {one.offering.capacity_type}" for one in ranked]
 
 
-BOTH = (names.CAPACITY_TYPE, "In", f"{SPOT} {ON_DEMAND}")
 CHEAP = shape("cheap", "a on-demand 0.1", "b on-demand 0.2")
 DEAR = shape("dear", "a on-demand 0.4", "a spot 0.05")
 TWIN = shape("a-twin", "a on-demand 0.1")
@@ -139,60 +138,6 @@ def test_order(types: list[InstanceType], asked: list[Asked], expected: list[str
     ],
 )
 def test_special_types_only_if_nothing_else_would_do(
-    types: list[InstanceType], asked: list[Asked], expected: list[str]
-) -> None:
-    assert [one.type.name for one in cheapest_first(types, wanted(*asked))] == expected
-
-
-MIXED = [
-    shape("steady", "a on-demand 0.20", "a spot 0.15"),
-    shape("saving", "a on-demand 0.30", "a spot 0.20"),
-    shape("costly", "a on-demand 0.50", "a spot 0.21"),
-    shape("unknown", "a on-demand 0.60", "a spot ?"),
-    shape("blank", "a on-demand ?", "a spot ?"),
-]
-
-
-@pytest.mark.parametrize(
-    ("types", "asked", "expected"),
-    [
-        pytest.param(
-            MIXED, [BOTH], ["steady", "saving"], id="no spot above the cheapest on demand"
-        ),
-        pytest.param(MIXED, [], ["steady", "saving"], id="nothing said is both"),
-        pytest.param(
-            MIXED,
-            [(names.CAPACITY_TYPE, "In", SPOT)],
-            ["steady", "saving", "costly", "blank", "unknown"],
-            id="spot alone: all",
-        ),
-        pytest.param(
-            MIXED,
-            [(names.CAPACITY_TYPE, "In", ON_DEMAND)],
-            ["steady", "saving", "costly", "unknown", "blank"],
-            id="on demand alone: all",
-        ),
-        pytest.param(
-            [shape("blank", "a on-demand ?", "a spot ?"), shape("dear", "a spot 9")],
-            [BOTH],
-            ["dear", "blank"],
-            id="no on-demand price is known: nothing to compare with",
-        ),
-        pytest.param(
-            [shape("one", "a on-demand 0.2"), shape("two", "a on-demand 0.3", "b spot 0.1")],
-            [BOTH, (names.ZONE, "In", "a")],
-            ["one", "two"],
-            id="spot is not on sale there: not mixed",
-        ),
-        pytest.param(
-            [shape("gone", "a on-demand -0.1", "a spot 0.3"), shape("two", "a on-demand 0.4")],
-            [BOTH],
-            ["gone", "two"],
-            id="a sold-out price is none to compare with",
-        ),
-    ],
-)
-def test_spot_beside_on_demand(
     types: list[InstanceType], asked: list[Asked], expected: list[str]
 ) -> None:
     assert [one.type.name for one in cheapest_first(types, wanted(*asked))] == expected

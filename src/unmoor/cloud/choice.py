@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
-from math import inf
 
 import msgspec
 
-from unmoor.engine.pricing import is_special
+from unmoor.engine.pricing import Choice, is_special
 from unmoor.engine.sites import OF_OFFERINGS
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType, LaunchRequest, Offering, OfferingName
@@ -48,25 +47,6 @@ def parse_stock_outs(text: str) -> tuple[StockOut, ...]:
         if words:
             found.append(StockOut(*words))
     return tuple(found)
-
-
-class Choice(msgspec.Struct, frozen=True):
-    """What is launched."""
-
-    type: InstanceType
-    offering: Offering
-
-    @property
-    def name(self) -> OfferingName:
-        """Which offering it is."""
-        return OfferingName(self.type.name, self.offering.zone, self.offering.capacity_type)
-
-    @property
-    def order(self) -> tuple[float, str, str, str]:
-        """Cheapest first, unknown prices last, ties by name."""
-        price = self.offering.price_usd_per_h
-        cost = inf if price is None else price
-        return (cost, self.type.name, self.offering.zone, self.offering.capacity_type)
 
 
 class NoneSuits(msgspec.Struct, frozen=True):

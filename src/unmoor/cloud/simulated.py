@@ -22,6 +22,7 @@ import msgspec
 
 from unmoor.cloud import choice
 from unmoor.cloud.catalogue import ec2_types
+from unmoor.engine.pricing import Choice
 from unmoor.model.base import JSON, Ref
 from unmoor.model.cluster import SIMULATED_SCHEME, Instance
 from unmoor.model.instance import CloudInstance, InstanceState, InstanceType, LaunchRequest
@@ -112,7 +113,7 @@ class SimulatedCloud:
                 raise
             raise Unreachable(f"whether {name} was launched cannot be told: {error}") from error
 
-    async def _choose(self, request: LaunchRequest) -> choice.Choice:
+    async def _choose(self, request: LaunchRequest) -> Choice:
         settings = await _translated(self._settings)
         stock_outs = choice.parse_stock_outs(settings.get(UNAVAILABLE, ""))
         try:
@@ -124,7 +125,7 @@ class SimulatedCloud:
                 raise CloudError("invalid", chosen.message)
             case choice.SoldOut():
                 raise CloudError("insufficient-capacity", chosen.message, sold_out=chosen.offerings)
-            case choice.Choice():
+            case Choice():
                 return chosen
 
     async def _settings(self) -> dict[str, str]:
@@ -237,7 +238,7 @@ def _state(instance: Instance) -> InstanceState:
     return InstanceState.SHUTTING_DOWN if has_to_go and not state.is_going else state
 
 
-def _body(name: str, request: LaunchRequest, chosen: choice.Choice) -> JSON:
+def _body(name: str, request: LaunchRequest, chosen: Choice) -> JSON:
     spec: dict[str, Any] = {
         "cluster": request.cluster,
         "token": request.token,

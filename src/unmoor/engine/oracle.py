@@ -26,7 +26,7 @@ from unmoor.engine.company import Company, Potential, Site
 from unmoor.engine.held import collisions
 from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan
-from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX, by_price
+from unmoor.engine.pricing import cheapest_first
 from unmoor.engine.refusal import NEVER, Constraint, Refusal
 from unmoor.engine.scene import Scene, Template
 from unmoor.engine.selection import Term
@@ -317,12 +317,12 @@ class Run:
         for machine in self.opened:
             if machine.is_started:
                 continue
-            ranked = by_price(machine.types, machine.requirements)
+            ranked = cheapest_first(machine.types, machine.requirements)
             yield NewMachine(
                 name=machine.name,
                 provisioner=machine.provisioner,
                 requirements=machine.requirements,
-                instance_types=tuple(one.type.name for one in ranked[:TYPES_PER_MACHINE_MAX]),
+                instance_types=tuple(one.type.name for one in ranked),
                 requests=machine.requests,
                 pods=tuple(pod.key for pod in machine.pods),
                 price_usd_per_h=ranked[0].offering.price_usd_per_h,

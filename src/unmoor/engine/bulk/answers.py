@@ -17,7 +17,6 @@ from unmoor.engine import oracle
 from unmoor.engine.bulk.fleet import Machine
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.plan import NewMachine, Plan
-from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX
 from unmoor.engine.refusal import Refusal
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
@@ -125,8 +124,8 @@ def answer(greedy: Greedy, prices: Prices) -> Plan:
 
 
 def _machine(machine: Machine, columns: Sequence[str], prices: Prices) -> NewMachine:
-    order, cheapest = prices.of(machine.shape)
-    chosen = order[machine.flags[order]][:TYPES_PER_MACHINE_MAX].tolist()
+    _, cheapest = prices.of(machine.shape)
+    chosen = prices.asked_for(machine.shape, machine.flags).tolist()
     price = float(cheapest[chosen[0]])
     asked = set(machine.base.daemons)
     for ask in machine.asks:

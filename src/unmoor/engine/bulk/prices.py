@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unmoor.engine.bulk.shapes import Amounts, Costs, Flags, Shape, Types
+from unmoor.engine.pricing import TYPES_PER_MACHINE_MAX
 
 _BITE = 2**20
 """So many amounts are compared at a time."""
@@ -16,7 +17,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Ladder:
-    """Types that a machine may be, the cheapest first, and the price of the first that has room."""
+    """Types that a machine may be, in some order, and the price of the first that has room."""
 
     def __init__(self, rooms: Amounts, costs: Costs) -> None:
         """``rooms`` and ``costs``: of each type."""
@@ -62,19 +63,32 @@ class Prices:
         self._ranked: dict[int, tuple[Numbers, Costs]] = {}
 
     def of(self, shape: Shape) -> tuple[Numbers, Costs]:
-        """Return the rows of all types, the cheapest first, and what each row costs."""
+        """Return the rows of all types, the cheapest first, and what each row costs.
+
+        Special ones come after all others: they are for when nothing else would do.
+        """
         found = self._ranked.get(shape.number)
         if found is None:
             cheapest = np.where(shape.sold, self.types.prices_usd_per_h, np.inf).min(
                 axis=1, initial=np.inf
             )
-            by_name = self.types.by_name
-            order = by_name[np.argsort(cheapest[by_name], kind="stable")]
+            keys = (self.types.places_by_name, cheapest, self.types.are_special)
+            order = np.lexsort(keys)
             found = self._ranked[shape.number] = (order, cheapest)
         return found
 
+    def asked_for(self, shape: Shape, flags: Flags) -> Numbers:
+        """Return the rows of those among these that a cloud is asked for, the cheapest first.
+
+        As ``pricing.cheapest_first`` has it, for machines whose types all have room.
+        """
+        order, _ = self.of(shape)
+        ordinary = flags & ~self.types.are_special
+        flags = ordinary if ordinary.any() else flags
+        return order[flags[order]][:TYPES_PER_MACHINE_MAX]
+
     def ladder(self, shape: Shape, flags: Flags) -> Ladder:
-        """Return these types, the cheapest first; those with a price only."""
+        """Return these types, in the order in which they are asked for; those with a price only."""
         order, cheapest = self.of(shape)
         listed = order[flags[order] & (cheapest[order] < np.inf)]
         return Ladder(self.types.allocatable[listed], cheapest[listed])

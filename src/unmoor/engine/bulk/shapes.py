@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unmoor.engine.bulk.numbering import Domains, Numbering
+from unmoor.engine.pricing import is_special
 from unmoor.engine.scene import Started, Template
 from unmoor.engine.sites import OF_NO_TYPE, OF_OFFERINGS, type_label
 from unmoor.model import names, resources
@@ -77,11 +78,11 @@ class Types:
         return found
 
     @cached_property
-    def by_name(self) -> npt.NDArray[np.int64]:
-        """The rows in the order of the names."""
-        found: npt.NDArray[np.int64] = np.argsort(
-            np.array([one.name for one in self.all], dtype=object), kind="stable"
-        )
+    def places_by_name(self) -> npt.NDArray[np.int64]:
+        """Where each row stands in the order of the names."""
+        order = np.argsort(np.array([one.name for one in self.all], dtype=object), kind="stable")
+        found = np.empty(len(order), dtype=np.int64)
+        found[order] = np.arange(len(order))
         return found
 
     @cached_property
@@ -94,6 +95,11 @@ class Types:
                     column = self._number[offering.zone, offering.capacity_type]
                     found[at, column] = min(found[at, column], offering.price_usd_per_h)
         return found
+
+    @cached_property
+    def are_special(self) -> Flags:
+        """Which are asked for only where nothing else would do."""
+        return np.array([is_special(one) for one in self.all], dtype=bool)
 
     def have_room(self, row: Amounts) -> Flags:
         """Return which types have room for these requests; what is not asked for always fits."""
