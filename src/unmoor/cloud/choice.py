@@ -116,7 +116,11 @@ def _suitable(types: Iterable[InstanceType], request: LaunchRequest) -> Iterator
     wanted = _requirements(request)
     of_the_type = Requirements.all_of(one for one in wanted if one.key not in OF_OFFERINGS)
     zone, capacity_type = (wanted.get(key) for key in OF_OFFERINGS)
+    named = wanted.get(names.INSTANCE_TYPE)
     for one in types:
+        name = one.labels.get(names.INSTANCE_TYPE)
+        if name is not None and not named.allows(name):  # As most: launches name their types.
+            continue
         if not resources.fits(request.requests, one.allocatable):
             continue
         if not of_the_type.allows({**request.labels, **one.labels}):

@@ -35,5 +35,6 @@ def once(
                 continue
             recent[effect] = moment.mono
         kept.append(effect)
-    newest = sorted(recent.items(), key=lambda item: -item[1])[:TOLD_MAX]
-    return tuple(kept), dict(newest)
+    if len(recent) > TOLD_MAX:
+        recent = dict(sorted(recent.items(), key=lambda item: -item[1])[:TOLD_MAX])
+    return tuple(kept), recent

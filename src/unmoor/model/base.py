@@ -74,7 +74,10 @@ class ObjectMeta(Struct):
     @property
     def controller(self) -> OwnerReference | None:
         """The one owner that manages this object, or None."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        for owner in self.owner_references:  # A loop: this is asked of every pod, all the time.
+            if owner.controller:
+                return owner
+        return None
 
     def is_owned_by(self, uid: str) -> bool:
         """True when the object with this uid is one of the owners."""
@@ -106,7 +109,10 @@ C = TypeVar("C", bound=ConditionState)
 
 def condition_of(conditions: tuple[C, ...], kind: str) -> C | None:
     """Return the condition of one type, or None when nobody has reported it."""
-    return next((condition for condition in conditions if condition.type == kind), None)
+    for condition in conditions:
+        if condition.type == kind:
+            return condition
+    return None
 
 
 class Object(Struct):

@@ -105,7 +105,10 @@ class Pod(Object):
         """The mirror of a static pod: it lives in a file on the node, not in the API."""
         if names.MIRROR_POD in self.metadata.annotations:
             return True
-        return any(owner.kind == "Node" for owner in self.metadata.owner_references)
+        for owner in self.metadata.owner_references:  # noqa: SIM110 - asked of every pod
+            if owner.kind == "Node":
+                return True
+        return False
 
     @property
     def is_terminal(self) -> bool:
