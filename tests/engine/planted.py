@@ -50,7 +50,7 @@ IN_THE_FAST_ENGINE: dict[str, tuple[Change, ...]] = {
     DAEMONS: (Change("bulk.greedy", "amounts([base.daemons], ", "amounts([{}], "),),
     PORT: (
         Change("bulk.ground", "not ask.wish.held or not", "True or not"),
-        Change("bulk.greedy", "collisions(ask.wish.held, machine.held)", "()"),
+        Change("bulk.fitting", "collisions(ask.wish.held, machine.held)", "()"),
     ),
     LIMIT: (Change("bulk.greedy", "self._capacity_of(resource) <= most", "most > 0"),),
 }

@@ -20,7 +20,7 @@ import msgspec
 from unmoor.engine import volumes
 from unmoor.engine.held import Held, held_by
 from unmoor.engine.refusal import Constraint, Refusal
-from unmoor.engine.requests import requests_of
+from unmoor.engine.requests import Requests, requests_of
 from unmoor.engine.selection import Selection, Term, group_of, selection_of_spread, term_of
 from unmoor.engine.volumes import Need
 from unmoor.engine.ways import ways_of
@@ -101,6 +101,27 @@ def wish_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = Fal
     At ``levels_of(pod)`` only what is required is left. ``has_soft_taints``: some place or template
     has a PreferNoSchedule taint, so that there is one more thing to give up.
     """
+    return with_size(outline_of(pod, view, level, has_soft_taints=has_soft_taints), pod)
+
+
+def with_size(outline: Wish, pod: Pod, known: Requests | None = None) -> Wish:
+    """Return the same for ``pod``: all that its containers, and its resources as a whole, add.
+
+    Pods that differ in nothing else share an outline. ``known``: what pods were found to ask.
+    """
+    problems = outline.problems
+    try:
+        requests: Resources = requests_of(pod) if known is None else known.of(pod)
+    except QuantityError as error:
+        requests = {}
+        problems = (*problems, Refusal(Constraint.INVALID, "resources", str(error)))
+    return msgspec.structs.replace(
+        outline, pod=pod, requests=requests, held=held_by(pod), problems=problems
+    )
+
+
+def outline_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = False) -> Wish:
+    """Return what a pod wants, whatever its size: it asks for nothing and holds nothing."""
     steps = _steps(pod, has_soft_taints=has_soft_taints)
     given_up = steps[: min(level, len(steps))]
     kept = steps[len(given_up) :]
@@ -115,16 +136,11 @@ def wish_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = Fal
     selector = pod.spec.node_selector
     ways, no_way = ways_of(selector, terms, preference, needs)
     soft = any(one.kind == _SOFT_TAINT for one in given_up)
-    try:
-        requests: Resources = requests_of(pod)
-    except QuantityError as error:
-        requests = {}
-        problems.append(Refusal(Constraint.INVALID, "resources", str(error)))
     problems += _excess(pod, affinity, terms)
     return Wish(
         pod=pod,
         level=level,
-        requests=requests,
+        requests={},
         tolerations=(*pod.spec.tolerations, _EVERYTHING) if soft else pod.spec.tolerations,
         ways=ways,
         no_way=no_way,
@@ -135,7 +151,6 @@ def wish_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = Fal
         spreads=spreads,
         near=near,
         apart=apart,
-        held=held_by(pod),
         needs=needs,
         problems=(*_gates(pod), *_devices(pod), *problems),
         given_up=tuple(one.words for one in given_up),

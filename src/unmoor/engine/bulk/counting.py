@@ -58,6 +58,7 @@ class Counting:
         ``watched``: whom the pods to be placed are spread among (``company.watched_by``).
         """
         self._watched = Index()
+        self._watching: dict[int, tuple[Term, ...]] = {}
         for term in watched:
             self._watched.add(hint_of(term.selection), term)
         self._gone = self._ground.gone
@@ -143,7 +144,7 @@ class Counting:
         apart += [
             tally for term, tally in self._holders.near(marks) if term.selection.has(wish.pod)
         ]
-        return Layout(ask, spreads, near, apart)
+        return Layout(spreads, near, apart)
 
     def with_watched(self, layout: Layout, watched: Iterable[Term]) -> Layout:
         """Return the same as machines to come are asked about it."""
@@ -151,8 +152,12 @@ class Counting:
 
     def watched(self, ask: Ask) -> tuple[Term, ...]:
         """Return among whom others are to be spread, and of whom the class is one."""
-        near = self._watched.near(marks_of(ask.wish.pod))
-        return tuple(term for term in near if term.selection.has(ask.wish.pod))
+        found = self._watching.get(ask.role)
+        if found is None:
+            near = self._watched.near(marks_of(ask.wish.pod))
+            found = tuple(term for term in near if term.selection.has(ask.wish.pod))
+            self._watching[ask.role] = found
+        return found
 
     def follow(self, layout: Layout) -> None:
         """Keep up to date what matters to a class, from now on."""

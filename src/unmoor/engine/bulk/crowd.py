@@ -1,7 +1,8 @@
 """Pods as classes: who is equal in everything that decides where a pod may go, and who is counted.
 
-A class has all that its pods want at one level of giving up. A person is what others see of a pod:
-its namespace, its labels, whom it keeps away, whether it is on its way out.
+A class has all that its pods want at one level of giving up. Classes that differ in size only, that
+is in what their containers ask for and hold, play the same role. A person is what others see of a
+pod: its namespace, its labels, whom it keeps away, whether it is on its way out.
 
 Must not: place anybody.
 """
@@ -20,7 +21,7 @@ from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
 from unmoor.engine.requests import Requests
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.selection import Term, content_of
-from unmoor.engine.wish import Wish, required_apart, wish_of
+from unmoor.engine.wish import Wish, outline_of, required_apart, with_size
 from unmoor.model import resources
 from unmoor.model.pod import Pod, PodSpec
 from unmoor.model.quantity import QuantityError
@@ -30,8 +31,14 @@ _OF_NO_ACCOUNT = frozenset(
     ("node_name", "priority", "priority_class_name", "termination_grace_period_seconds")
 )
 """Fields of a pod's spec that decide nothing about where it may go."""
+_OF_SIZE = ("containers", "init_containers", "overhead", "resources")
+_SIZES: Callable[[PodSpec], tuple[object, ...]] = attrgetter(*_OF_SIZE)
 _PARTS: Callable[[PodSpec], tuple[object, ...]] = attrgetter(
-    *(name for name in PodSpec.__struct_fields__ if name not in _OF_NO_ACCOUNT)
+    *(
+        name
+        for name in PodSpec.__struct_fields__
+        if name not in _OF_NO_ACCOUNT and name not in _OF_SIZE
+    )
 )
 
 
@@ -45,10 +52,23 @@ class Person(msgspec.Struct, frozen=True):
     """The content of each term that it holds."""
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A class at one level. ``row``: its requests; ``kind``: the number of its wants of a node."""
+class Role(msgspec.Struct, frozen=True, kw_only=True):
+    """All that classes of the same level have in common that differ in size only.
+
+    ``outline``: their wish without size; ``kind``: the number of its wants of a node.
+    """
 
     number: int
+    outline: Wish
+    person: Person
+    kind: int
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """A class at one level. ``row``: its requests; ``role``, ``kind``: the numbers of these."""
+
+    number: int
+    role: int
     wish: Wish
     person: Person
     kind: int
@@ -59,17 +79,26 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 class Crowd:
     """All classes and persons of one simulation."""
 
-    def __init__(self, view: View, columns: Sequence[str], *, has_soft_taints: bool) -> None:
-        """``columns``: the resources that matter, in the order of the amounts."""
+    def __init__(
+        self, view: View, columns: Sequence[str], known: Requests, *, has_soft_taints: bool
+    ) -> None:
+        """``columns``: the resources that matter, in the order of the amounts.
+
+        ``known``: what pods were found to ask.
+        """
+        self._requests = known
         self._view = view
         self._columns = columns
         self._has_soft_taints = has_soft_taints
         self._classes: Numbering[Hashable] = Numbering()
+        self._parts: Numbering[Hashable] = Numbering()
+        self._part_of: list[int] = []
         self._persons: dict[Hashable, Person] = {}
         self._seen: dict[Hashable, int] = {}
         self._numbers: dict[int, int] = {}
         self._faces: dict[Hashable, Person] = {}
         self._asks: dict[tuple[int, int], Ask] = {}
+        self._roles: dict[tuple[int, int], Role] = {}
         self._kinds: Numbering[Hashable] = Numbering()
 
     def number_of(self, pod: Pod) -> int:
@@ -80,13 +109,20 @@ class Crowd:
         return found
 
     def _number(self, pod: Pod) -> int:
-        parts = (pod.metadata.labels, *_PARTS(pod.spec))
+        spec = pod.spec
+        parts, sizes = (pod.metadata.labels, *_PARTS(spec)), _SIZES(spec)
         # Parts that are the same object are equal; the pods keep them alive as long as we look.
-        face = (pod.namespace, _own_name(pod), *map(id, parts))
+        own = (pod.namespace, _own_name(pod), pod.is_deleting)
+        face = (*own, *map(id, parts))
+        part = self._seen.get(face)
+        if part is None:
+            part = self._seen[face] = self._parts.of((*own, content_of(parts)))
+        face = (part, *map(id, sizes))
         found = self._seen.get(face)
         if found is None:
-            content = (pod.namespace, _own_name(pod), content_of(parts))
-            found = self._seen[face] = self._classes.of(content)
+            found = self._seen[face] = self._classes.of((part, content_of(sizes)))
+            if found == len(self._part_of):
+                self._part_of.append(part)
         return found
 
     def ask(self, pod: Pod, level: int) -> Ask:
@@ -98,16 +134,31 @@ class Crowd:
         return found
 
     def _make(self, pod: Pod, level: int) -> Ask:
-        wish = wish_of(pod, self._view, level, has_soft_taints=self._has_soft_taints)
+        role = self._role(pod, level)
+        wish = with_size(role.outline, pod, self._requests)
         limit = resources.AMOUNT_LIMIT
         return Ask(
             number=len(self._asks),
+            role=role.number,
             wish=wish,
-            person=self.person(pod),
-            kind=self._kinds.of(content_of(judge.asked_of_a_node(wish))),
+            person=role.person,
+            kind=role.kind,
             row=amounts([wish.requests], self._columns)[0],
             is_too_large=any(amount >= limit for amount in wish.requests.values()),
         )
+
+    def _role(self, pod: Pod, level: int) -> Role:
+        key = (self._part_of[self.number_of(pod)], level)
+        found = self._roles.get(key)
+        if found is None:
+            outline = outline_of(pod, self._view, level, has_soft_taints=self._has_soft_taints)
+            found = self._roles[key] = Role(
+                number=len(self._roles),
+                outline=outline,
+                person=self.person(pod),
+                kind=self._kinds.of(content_of(judge.asked_of_a_node(outline))),
+            )
+        return found
 
     def person(self, pod: Pod) -> Person:
         """Return what others see of a pod."""

@@ -10,7 +10,7 @@ Must not: know a rule that the oracle does not know.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,13 @@ from unmoor.engine.bulk.answers import answer
 from unmoor.engine.bulk.counting import Counting
 from unmoor.engine.bulk.crowd import Ask, Crowd, columns_of
 from unmoor.engine.bulk.finding import NONE, Finder
+from unmoor.engine.bulk.fitting import Fitting
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import Layout
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.bulk.shapes import Amounts, Flags, Market, Shape, Shapes, amounts
-from unmoor.engine.company import NEW_HOST, watched_by
-from unmoor.engine.held import collisions
+from unmoor.engine.company import watched_by
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.requests import Requests
@@ -38,6 +38,9 @@ from unmoor.engine.wish import levels_of
 from unmoor.model import names, resources
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
+
+Potential = tuple[tuple[str, tuple[int, ...]], ...]
+"""Where machines may yet be opened: labels, and domains of each, sorted."""
 
 
 def solve(
@@ -66,7 +69,7 @@ class Greedy:
         requests = Requests()
         self.columns = columns_of(scene, pods, requests)
         self.has_soft_taints = scene.has_soft_taints
-        self.crowd = Crowd(scene.view, self.columns, has_soft_taints=self.has_soft_taints)
+        self.crowd = Crowd(scene.view, self.columns, requests, has_soft_taints=self.has_soft_taints)
         standing = [Standing(place, scene.view, requests) for place in scene.places]
         self.ground = Ground(standing, self.columns, self.crowd)
         bases: list[Template | Started] = [*scene.templates, *scene.started]
@@ -74,13 +77,14 @@ class Greedy:
         self.shapes = Shapes(self.types)
         self.fleet = Fleet(self.types, len(self.columns))
         self.counting = Counting(self.ground, self.shapes, self.fleet)
+        self.fitting = Fitting(self.shapes, self.counting)
         self.finder = Finder(self.ground, self.counting)
         self.templates = [one for one in scene.templates if not one.problem]
         self.flags = {id(base): self.types.flags(base.types) for base in bases}
         self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
-        self._layouts: dict[int, tuple[int, Layout]] = {}
+        self._layouts: dict[Hashable, tuple[int, Layout]] = {}
+        self._potentials: dict[int, Potential] = {}
         self._suited: dict[int, npt.NDArray[np.int8]] = {}
-        self._tolerated: dict[tuple[int, int], bool] = {}
         self._capacity: dict[str, Amounts] = {}
         for one in scene.started:
             self.fleet.open(self._next(one, one.name))
@@ -137,12 +141,12 @@ class Greedy:
         return deque((pod, 0) for _, pod in sorted(found, key=lambda one: one[0]))
 
     def _first_asks(self) -> Iterator[Ask]:
-        """Each class once, in the order of the queue."""
+        """Each role once, in the order of the queue."""
         seen: set[int] = set()
         for pod, _ in self.queue:
             ask = self._ask(pod, 0)
-            if ask.number not in seen:
-                seen.add(ask.number)
+            if ask.role not in seen:
+                seen.add(ask.role)
                 yield ask
 
     def _ask(self, pod: Pod, level: int) -> Ask:
@@ -157,30 +161,34 @@ class Greedy:
         if known is None or known[0] != self.counting.holders:
             self.counting.meet(ask.person)
             holders = self.counting.holders
-            kept = self._layouts.get(ask.number)
+            potential = self._potentials.get(ask.number)
+            if potential is None:
+                potential = self._potentials[ask.number] = self._potential(ask)
+            role = (ask.role, potential)
+            kept = self._layouts.get(role)
             if kept is None or kept[0] != holders:
-                layout = self.counting.layout(ask, self._potential(ask))
-                kept = self._layouts[ask.number] = (holders, layout)
+                layout = self.counting.layout(ask, dict(potential))
+                kept = self._layouts[role] = (holders, layout)
             self.counting.follow(kept[1])
             known = self._now[ask.number] = (holders, kept[1])
         return known[1]
 
     def _watching(self, ask: Ask, layout: Layout) -> Layout:
         """What machines to come are asked with: they are narrowed down for who is watched."""
-        known = self._wide.get(ask.number)
+        known = self._wide.get(id(layout))
         if known is None or known[0] is not layout:
             watched = self.counting.watched(ask)
             wide = self.counting.with_watched(layout, watched) if watched else layout
             self.counting.follow(wide)
-            known = self._wide[ask.number] = (layout, wide)
+            known = self._wide[id(layout)] = (layout, wide)
         return known[1]
 
-    def _potential(self, ask: Ask) -> dict[str, tuple[int, ...]]:
+    def _potential(self, ask: Ask) -> Potential:
         """Where a machine for this class may yet be opened, by the keys that it is spread over."""
         keys = sorted({spread.key for spread in ask.wish.spreads})
         found: dict[str, set[int]] = {}
         for template in self.templates if keys else ():
-            if not self._tolerates(ask, template):
+            if not self.fitting.tolerates(ask, template):
                 continue
             base = self.shapes.of(template.requirements)
             row = self.daemons[id(template)] + ask.row
@@ -190,22 +198,8 @@ class Greedy:
                     continue
                 flags = self.flags[id(template)] & shape.types & self.types.have_room(row)
                 for key in keys if flags.any() else ():
-                    found.setdefault(key, set()).update(self._values(key, shape, flags))
-        return {key: tuple(sorted(numbers)) for key, numbers in found.items()}
-
-    def _values(self, key: str, shape: Shape, flags: Flags) -> tuple[int, ...]:
-        domains = self.counting.domains(key)
-        if key == names.HOSTNAME:
-            return (domains.of(NEW_HOST),)
-        return shape.domains(domains, flags)
-
-    def _tolerates(self, ask: Ask, base: Template | Started) -> bool:
-        key = (ask.kind, id(base))
-        found = self._tolerated.get(key)
-        if found is None:
-            found = not judge.base_refusals(ask.wish, base)
-            self._tolerated[key] = found
-        return found
+                    found.setdefault(key, set()).update(self.fitting.values(key, shape, flags))
+        return tuple((key, tuple(sorted(numbers))) for key, numbers in sorted(found.items()))
 
     def _place(self, ask: Ask, pod: Pod) -> bool:
         if ask.is_too_large or self._is_taken(ask):
@@ -253,7 +247,7 @@ class Greedy:
         while found.any():
             at = self.fleet.emptiest(found)
             machine = self.fleet.all[at]
-            became = self._fit(ask, layout, machine)
+            became = self.fitting.fit(ask, layout, machine)
             if became is not None:
                 machine = self.fleet.own(at)
                 self._put(at, machine, ask, pod, became)
@@ -275,9 +269,9 @@ class Greedy:
         if (found < 0).any():
             for number in np.unique(shapes[found < 0]).tolist():
                 shape = self.shapes.all[number]
-                ways = ((self.shapes.way(way), way) for way in ask.wish.ways)
                 table[number] = any(
-                    self.shapes.with_way(shape, at, way) is not None for at, way in ways
+                    self.shapes.with_way(shape, at, way) is not None
+                    for at, way in self.fitting.ways(ask)
                 )
             found = table[shapes]
         flags: Flags = found == 1
@@ -285,10 +279,10 @@ class Greedy:
 
     def _place_new(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
         for template in self.templates:
-            if not self._tolerates(ask, template):
+            if not self.fitting.tolerates(ask, template):
                 continue
             machine = self._next(template, f"machine-{self.fleet.new}")
-            became = self._fit(ask, layout, machine)
+            became = self.fitting.fit(ask, layout, machine)
             if became is not None:
                 at = self.fleet.open(machine)
                 self.counting.opened(machine)
@@ -343,51 +337,3 @@ class Greedy:
         if ask.wish.given_up:
             self.given_up[pod.key] = ask.wish.given_up
         return True
-
-    def _fit(self, ask: Ask, layout: Layout, machine: Machine) -> tuple[Shape, Flags] | None:
-        """Exactly what the oracle's ``fit`` says."""
-        if not self._tolerates(ask, machine.base):
-            return None
-        if ask.wish.held and collisions(ask.wish.held, machine.held):
-            return None
-        room = machine.flags & self.types.have_room(machine.row + ask.row)
-        if not room.any():
-            return None
-        for way in ask.wish.ways:
-            shape = self.shapes.with_way(machine.shape, self.shapes.way(way), way)
-            if shape is None:
-                continue
-            flags: Flags = room & shape.types
-            found = (shape, flags) if flags.any() else None
-            for domains in layout.domains:
-                if found is not None:
-                    found = self._in_a_domain(layout, machine, found, domains.key)
-            if found is not None:
-                return found
-        return None
-
-    def _in_a_domain(
-        self, layout: Layout, machine: Machine, so_far: tuple[Shape, Flags], key: str
-    ) -> tuple[Shape, Flags] | None:
-        shape, flags = so_far
-        domains = self.counting.domains(key)
-        is_host = key == names.HOSTNAME
-        numbers = (machine.host,) if is_host else self._values(key, shape, flags)
-        if not numbers:
-            return None if layout.needs_domain(key) else so_far
-        allowed = layout.allowed(domains)
-        kept = [one for one in numbers if allowed[one]]
-        if not kept:
-            return None
-        pins = layout.pins(key)
-        if is_host or (len(kept) == len(numbers) and not pins):
-            return so_far
-        kept.sort(key=lambda one: layout.rank(key, one, domains.names[one]))
-        choices = [(one,) for one in kept] if pins else [tuple(kept)]
-        for choice in choices:
-            values = tuple(sorted(domains.names[one] for one in choice))
-            narrowed = self.shapes.in_domains(shape, key, values)
-            left: Flags = flags & narrowed.types
-            if left.any():
-                return narrowed, left
-        return None

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from unmoor.engine.bulk.crowd import Ask
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Flags
 from unmoor.engine.bulk.tallies import Counts, Tally
@@ -43,11 +42,10 @@ class NearTally(msgspec.Struct, frozen=True):
 
 
 class Layout:
-    """Everything that others have to say to one class."""
+    """Everything that others have to say to one class, or to several of one role."""
 
     def __init__(
         self,
-        ask: Ask,
         spreads: Iterable[SpreadTally],
         near: Iterable[NearTally],
         apart: Iterable[Tally],
@@ -58,7 +56,6 @@ class Layout:
         ``watched``: those among whom others are spread, and of whom the class is one.
         """
         self.watched = tuple(watched)
-        self.ask = ask
         self.spreads = tuple(spreads)
         self.near = tuple(near)
         self.apart = tuple(apart)
@@ -78,7 +75,7 @@ class Layout:
 
     def with_watched(self, watched: Iterable[Tally]) -> Layout:
         """Return the same for machines to come: on standing nodes it does not matter."""
-        return Layout(self.ask, self.spreads, self.near, self.apart, watched)
+        return Layout(self.spreads, self.near, self.apart, watched)
 
     @property
     def version(self) -> int:
