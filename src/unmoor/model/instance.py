@@ -13,6 +13,7 @@ from math import inf
 
 import msgspec
 
+from unmoor.model import resources
 from unmoor.model.resources import Resources
 
 
@@ -78,7 +79,10 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine that is on sale. ``capacity``: cpu in milli-cores, all else in whole units."""
+    """A machine that is on sale. ``capacity``: cpu in milli-cores, all else in whole units.
+
+    What is more than can be counted counts as the most that can be.
+    """
 
     name: str
     arch: str
@@ -86,6 +90,13 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
     allocatable: Resources
     offerings: tuple[Offering, ...] = ()
     labels: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        """Whatever a cloud says, amounts can be added up."""
+        for field in ("capacity", "allocatable"):
+            said = getattr(self, field)
+            if (counted := resources.bounded(said)) is not said:
+                msgspec.structs.force_setattr(self, field, counted)
 
     def without(self, names: Container[str]) -> InstanceType:
         """Mark the offerings of these names as not to be had; where it has none, return the same.

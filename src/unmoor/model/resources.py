@@ -71,6 +71,13 @@ def subtract(whole: Resources, part: Resources) -> dict[str, int]:
     return {name: _bounded(amount) for name, amount in amounts.items()}
 
 
+def bounded(amounts: Resources) -> Resources:
+    """Return the amounts as far as they can be counted; the same object where all can."""
+    if all(-AMOUNT_LIMIT <= amount <= AMOUNT_LIMIT for amount in amounts.values()):
+        return amounts
+    return {name: _bounded(amount) for name, amount in amounts.items()}
+
+
 def largest(*parts: Resources) -> dict[str, int]:
     """Return the largest amount of each resource (init containers against containers)."""
     amounts: dict[str, int] = {}
