@@ -59,7 +59,7 @@ def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Place:
         reserved=reserved,
         volume_room=volume_room_of(sources.volumes),
         allocatable={} if sources.has_unreadable_pods else place.allocatable,
-        capacity=capacity_of(node, machine, is_initialized=place.is_initialized),
+        capacity=capacity_of(node, machine),
     )
 
 
@@ -137,23 +137,30 @@ def _filled(reported: dict[str, int], promised: Resources | None) -> dict[str, i
     }
 
 
-def capacity_of(
-    node: Node | None, machine: Machine | None, *, is_initialized: bool = False
-) -> dict[str, int]:
-    """Return what counts against the limits of a provisioner.
+def capacity_of(node: Node | None, machine: Machine | None) -> dict[str, int]:
+    """Return what counts against the limits of a provisioner, and what its status says it has.
 
-    What cannot be read on the node is taken from its machine; on both, it counts as nothing.
+    What cannot be read on the node is taken from its machine; until it is initialized, so is what
+    is missing or zero. What cannot be read on either counts as nothing, and so does less than
+    nothing: no machine makes room for others within a limit.
     """
-    reported = _amounts(node.status.capacity) if node is not None else None
-    if reported is not None and is_initialized:
-        return _not_negative(reported)
-    promised = _amounts(machine.status.capacity) if machine is not None else None
-    return _not_negative(_filled(reported or {}, promised))
+    written = node.status.capacity if node is not None else {}
+    reported, unreadable = _readable(written)
+    promised, _ = _readable(machine.status.capacity if machine is not None else {})
+    if node is not None and node.is_initialized:
+        promised = {name: promised[name] for name in unreadable if name in promised}
+    return {name: amount for name, amount in _filled(reported, promised).items() if amount > 0}
 
 
-def _not_negative(amounts: dict[str, int]) -> dict[str, int]:
-    """No machine makes room for others within a limit."""
-    return {name: amount for name, amount in amounts.items() if amount > 0}
+def _readable(written: Quantities) -> tuple[dict[str, int], list[str]]:
+    """The amounts that can be read, and the names of the others."""
+    amounts, unreadable = {}, []
+    for name, value in written.items():
+        try:
+            amounts[name] = resources.parse_amount(name, value)
+        except QuantityError:
+            unreadable.append(name)
+    return amounts, unreadable
 
 
 def volume_room_of(volumes: CSINode | None) -> dict[str, int]:

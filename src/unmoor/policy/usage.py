@@ -16,19 +16,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import msgspec
 
+from unmoor.engine.places import capacity_of
 from unmoor.model import resources
 from unmoor.model.kinds import NODES
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
-from unmoor.model.quantity import QuantityError
-from unmoor.model.resources import Quantities, Resources
+from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.policy.ownership import is_our_machine, is_ours
 
-_Written = tuple[tuple[str, str | float], ...]
+_Quantities: TypeAlias = tuple[tuple[str, str | float], ...]
+_Written: TypeAlias = tuple[_Quantities, _Quantities, bool]
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -40,15 +42,17 @@ class Usage(msgspec.Struct, frozen=True):
 
 def usage_of(view: View, provisioner: str) -> Usage:
     """Return what the provisioner of this name has; nothing of it needs to be readable."""
-    capacities: Counter[_Written] = Counter()
+    alike: dict[_Written, tuple[dict[str, int], int]] = {}
     is_ours, count = False, 0
     for node, machine in _instances(view, provisioner):
         count += 1
         is_ours = is_ours or _is_ours(view, node, machine)
-        capacities[_capacity(node, machine)] += 1
+        written = _written(node, machine)
+        one, times = alike.get(written) or (capacity_of(node, machine), 0)
+        alike[written] = (one, times + 1)
     capacity: Counter[str] = Counter()
-    for written, times in capacities.items():
-        for name, amount in _amounts(dict(written)).items():
+    for one, times in alike.values():
+        for name, amount in one.items():
             capacity[name] += amount * times
     bounded = resources.total((capacity,))
     return Usage({n: bounded[n] for n in sorted(bounded) if bounded[n]}, is_ours or not count)
@@ -78,21 +82,9 @@ def _is_ours(view: View, node: Node | None, machine: Machine | None) -> bool:
     return node is not None and is_ours(view, node)
 
 
-def _capacity(node: Node | None, machine: Machine | None) -> _Written:
-    """What the kubelet has not reported yet, or as nothing, is what the machine promised."""
-    promised = machine.status.capacity if machine is not None else {}
+def _written(node: Node | None, machine: Machine | None) -> _Written:
+    """All that the capacity follows from: most instances of a provisioner are alike."""
     reported = node.status.capacity if node is not None else {}
-    if not promised or (node is not None and node.is_initialized):
-        return tuple(reported.items())
-    return tuple({**promised, **{n: v for n, v in reported.items() if v not in ("0", 0)}}.items())
-
-
-def _amounts(quantities: Quantities) -> dict[str, int]:
-    """What cannot be read counts as nothing."""
-    amounts = {}
-    for name, value in quantities.items():
-        try:
-            amounts[name] = resources.parse_amount(name, value)
-        except QuantityError:
-            continue
-    return amounts
+    promised = machine.status.capacity if machine is not None else {}
+    is_initialized = node is not None and node.is_initialized
+    return (tuple(reported.items()), tuple(promised.items()), is_initialized)
