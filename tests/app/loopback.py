@@ -138,9 +138,9 @@ async def cluster(directory: Path) -> AsyncIterator[Cluster]:
     """A cluster with a scheduler, controllers and hollow kubelets, behind a loopback port."""
     built = Cluster(directory)
     stage = Stage(built.api, built.clock, Random(0))
-    shapes = {shape.name: shape for shape in ec2_types()}
+    types = {one.name: one for one in ec2_types()}
     machines = Machines(stage, MachineDelays(launch_s=(0.1, 0.1), shut_down_s=(0.1, 0.1)))
-    cast = everybody(machines, HollowKubelets(stage, shapes, QUICK), built.server.resources)
+    cast = everybody(machines, HollowKubelets(stage, types, QUICK), built.server.resources)
     async with HttpFace(built.server, gate=built.gate) as face:
         built.kubeconfig.write_text(json.dumps(face.kubeconfig()))
         playing = asyncio.create_task(stage.run(cast))

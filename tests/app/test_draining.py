@@ -90,8 +90,8 @@ def played(story: Callable[[Scene], Awaitable[None]]) -> None:
 
 @asynccontextmanager
 async def _scene() -> AsyncIterator[Scene]:
-    shapes = {shape.name: shape for shape in ec2_types()}
-    async with World(1, cloud=SimulatedCloud, shapes=shapes, delays=QUICK) as world:
+    types = {one.name: one for one in ec2_types()}
+    async with World(1, cloud=SimulatedCloud, types=types, delays=QUICK) as world:
         scene = Scene(world)
         await scene.node("a")
         yield scene

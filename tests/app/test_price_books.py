@@ -30,7 +30,7 @@ def known(offer: price_books.Offer) -> dict[str, float]:
     """Every known price of m5.large."""
     return {
         f"{sold.zone[-1]} {sold.capacity_type}": sold.price_usd_per_h
-        for sold in offer.shapes["m5.large"].offerings
+        for sold in offer.types_by_name["m5.large"].offerings
         if sold.price_usd_per_h is not None
     }
 
@@ -68,7 +68,9 @@ def test_a_file_and_the_rest_of_the_catalogue(book: Path) -> None:
     assert offer.prices == f"mine.json, the rest {CATALOGUE}"
     assert known(offer)["a on-demand"] == 0.2
     assert known(offer)["b on-demand"] == 0.096
-    assert offer.shapes["t3.nano"] == next(one for one in ec2_types() if one.name == "t3.nano")
+    assert offer.types_by_name["t3.nano"] == next(
+        one for one in ec2_types() if one.name == "t3.nano"
+    )
 
 
 def test_what_is_not_on_sale_is_told(tmp_path: Path) -> None:

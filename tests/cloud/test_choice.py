@@ -11,7 +11,7 @@ from unmoor.model.requirement import RequirementError
 Prices = dict[tuple[str, str], float | None]
 
 
-def shape(name: str, cpu: int, prices: Prices, arch: str = "amd64") -> InstanceType:
+def instance_type(name: str, cpu: int, prices: Prices, arch: str = "amd64") -> InstanceType:
     return InstanceType(
         name=name,
         arch=arch,
@@ -25,9 +25,11 @@ def shape(name: str, cpu: int, prices: Prices, arch: str = "amd64") -> InstanceT
     )
 
 
-SMALL = shape("small", 2000, {("a", "on-demand"): 0.2, ("b", "on-demand"): 0.2, ("b", "spot"): 0.1})
-LARGE = shape("large", 8000, {("a", "on-demand"): 0.8, ("a", "spot"): 0.3})
-ARM = shape("arm", 2000, {("a", "on-demand"): 0.15, ("b", "spot"): None}, arch="arm64")
+SMALL = instance_type(
+    "small", 2000, {("a", "on-demand"): 0.2, ("b", "on-demand"): 0.2, ("b", "spot"): 0.1}
+)
+LARGE = instance_type("large", 8000, {("a", "on-demand"): 0.8, ("a", "spot"): 0.3})
+ARM = instance_type("arm", 2000, {("a", "on-demand"): 0.15, ("b", "spot"): None}, arch="arm64")
 ALL = (SMALL, LARGE, ARM)
 
 
@@ -97,7 +99,7 @@ def test_what_is_out_of_stock_is_passed_over() -> None:
 
 
 GPU = msgspec.structs.replace(
-    shape("gpu", 8000, {("a", "spot"): 0.01}), capacity={"cpu": 8000, names.GPU: 1}
+    instance_type("gpu", 8000, {("a", "spot"): 0.01}), capacity={"cpu": 8000, names.GPU: 1}
 )
 
 

@@ -64,11 +64,11 @@ async def what_is_no_provider_id_is_invalid(ground: Ground) -> None:
 @case
 async def it_tells_what_a_machine_has(ground: Ground) -> None:
     made = await ground.cloud.create(request(ground))
-    shapes = {one.name: one for one in await ground.cloud.instance_types()}
-    shape = shapes[made.instance_type]
+    types = {one.name: one for one in await ground.cloud.instance_types()}
+    one = types[made.instance_type]
 
-    assert made.capacity == dict(shape.capacity)
-    assert made.allocatable == dict(shape.allocatable)
+    assert made.capacity == dict(one.capacity)
+    assert made.allocatable == dict(one.allocatable)
 
 
 @case
@@ -181,10 +181,10 @@ async def a_machine_that_dies_is_seen_to_be_gone(ground: Ground) -> None:
 
 @case
 async def what_is_on_sale_is_complete(ground: Ground) -> None:
-    shapes = await ground.cloud.instance_types()
+    types = await ground.cloud.instance_types()
 
-    assert len({one.name for one in shapes}) == len(shapes) > 0
-    for one in shapes:
+    assert len({one.name for one in types}) == len(types) > 0
+    for one in types:
         assert one.labels[names.INSTANCE_TYPE] == one.name
         assert one.labels[names.ARCH] == one.arch
         assert resources.fits(one.allocatable, one.capacity)

@@ -39,7 +39,7 @@ QUICK = MachineDelays(launch_s=(0.2, 0.5), shut_down_s=(0.2, 0.5))
 class SimulatedGround:
     """The simulated cloud over any API, with its machines playing."""
 
-    zones = tuple(sorted({one.zone for shape in ec2_types() for one in shape.offerings}))
+    zones = tuple(sorted({one.zone for kind in ec2_types() for one in kind.offerings}))
 
     def __init__(self, api: Api, clock: Clock, cluster: str) -> None:
         self.cloud: Cloud = SimulatedCloud(api)

@@ -37,7 +37,7 @@ Script = Callable[[Kubectl], Awaitable[None]]
 
 
 def _kubelets(stage: Stage) -> HollowKubelets:
-    return HollowKubelets(stage, {shape.name: shape for shape in ec2_types()}, QUICK)
+    return HollowKubelets(stage, {one.name: one for one in ec2_types()}, QUICK)
 
 
 @contextlib.asynccontextmanager

@@ -116,12 +116,12 @@ class _RealProcess:
 @asynccontextmanager
 async def _stage(plane: controlplane.ControlPlane) -> AsyncIterator[Stage]:
     clock = SystemClock()
-    shapes = {shape.name: shape for shape in ec2_types()}
+    types = {one.name: one for one in ec2_types()}
     chosen = config.load(path=str(plane.kubeconfig))
     async with KubeApi(chosen, clock=clock, random=Random(0)) as api:
         cast = actor.Stage(api, clock, Random(1), at_once=16)
         playing = asyncio.create_task(
-            cast.run([Machines(cast, QUICK.machine), HollowKubelets(cast, shapes, QUICK.kubelet)])
+            cast.run([Machines(cast, QUICK.machine), HollowKubelets(cast, types, QUICK.kubelet)])
         )
         unmoor = _RealProcess(api)
         await unmoor.start()

@@ -68,8 +68,8 @@ def _chosen(face: HttpFace, file: Path) -> Config:
 
 @asynccontextmanager
 async def _stage(kubeconfig: Path) -> AsyncIterator[Stage]:
-    shapes = {shape.name: shape for shape in ec2_types()}
-    world = World(0, cloud=SimulatedCloud, shapes=shapes, delays=QUICK, manners=FAITHFUL)
+    types = {one.name: one for one in ec2_types()}
+    world = World(0, cloud=SimulatedCloud, types=types, delays=QUICK, manners=FAITHFUL)
     async with HttpFace(world.server, clock=world.clock, settings=Settings(pace=SPEED)) as face:
         chosen = _chosen(face, kubeconfig)
         async with world, KubeApi(chosen, clock=world.clock, random=Random(0)) as api:

@@ -30,8 +30,8 @@ OUTAGE_S = 3.0
 @asynccontextmanager
 async def stage(seed: int = 0, *, process: type[Process] = Process) -> AsyncIterator[Stage]:
     """A stage with unmoor running on it."""
-    shapes = {shape.name: shape for shape in ec2_types()}
-    async with World(seed, cloud=SimulatedCloud, shapes=shapes, delays=QUICK) as world:
+    types = {one.name: one for one in ec2_types()}
+    async with World(seed, cloud=SimulatedCloud, types=types, delays=QUICK) as world:
         line = Gate(world.api)
         unmoor = process(world, Options(namespace=NAMESPACE), api=line, cloud=SimulatedCloud(line))
 

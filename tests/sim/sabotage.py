@@ -36,7 +36,7 @@ from unmoor.sim.mischief import Meddling
 from unmoor.sim.swarm import SeedResult, run_seed
 
 TYPES = tuple(one for one in ec2_types() if one.capacity["cpu"] <= 8_000 and one.arch == "amd64")
-SHAPES = {one.name: one for one in TYPES}
+TYPES_BY_NAME = {one.name: one for one in TYPES}
 
 
 def cloud_of(api: Api) -> Cloud:
@@ -45,7 +45,7 @@ def cloud_of(api: Api) -> Cloud:
 
 def play(seed: int, hours: float = 2.0, meddling: Meddling | None = None) -> SeedResult:
     """One seed, as ``unmoor swarm`` plays it."""
-    return run_seed(seed, hours, cloud=cloud_of, shapes=SHAPES, meddling=meddling)
+    return run_seed(seed, hours, cloud=cloud_of, types=TYPES_BY_NAME, meddling=meddling)
 
 
 # Wrappers at the ports.

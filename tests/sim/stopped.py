@@ -47,7 +47,7 @@ class Ground:
     """A cluster with unmoor on it, and a trap on all ways of unmoor."""
 
     def __init__(self, stop: Stop | None) -> None:
-        self.world = World(0, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
+        self.world = World(0, cloud=sabotage.cloud_of, types=sabotage.TYPES_BY_NAME, delays=QUICK)
         self.trap = Trap()
         self.broken: list[str] = []
         """What a story itself has found to be wrong."""

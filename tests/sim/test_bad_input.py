@@ -104,7 +104,7 @@ class Ground:
     """A cluster with one good machine, and unmoor on it."""
 
     def __init__(self) -> None:
-        self.world = World(0, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
+        self.world = World(0, cloud=sabotage.cloud_of, types=sabotage.TYPES_BY_NAME, delays=QUICK)
         self.crashes: list[Record] = []
         self.words = ""
         self.process = Process(

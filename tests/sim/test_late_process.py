@@ -110,7 +110,7 @@ async def furnish(world: World, **provisioner: Any) -> None:
 
 async def play(meddling: Meddling) -> list[str]:
     """Two processes launch one machine; return the rules that were broken."""
-    world = World(0, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
+    world = World(0, cloud=sabotage.cloud_of, types=sabotage.TYPES_BY_NAME, delays=QUICK)
     clock = world.clock
     witness = Witness(lambda: clock.now().mono)
     truth = Truth(world.server, objects.CLUSTER, lambda: clock.now().mono)
@@ -153,7 +153,7 @@ class Rival(ApiAround):
 
 async def lose_race(writes: JSON) -> tuple[JSON | None, str]:
     """Return the node that a command wanted to delete, and what became of the command."""
-    world = World(0, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
+    world = World(0, cloud=sabotage.cloud_of, types=sabotage.TYPES_BY_NAME, delays=QUICK)
     rival = Rival(world.api, world.api, writes)
     process = Process(world, Options(namespace=NAMESPACE, lease=None), api=rival)
     async with world:

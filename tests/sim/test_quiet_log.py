@@ -53,7 +53,7 @@ def stream() -> io.StringIO:
 
 
 async def _hour(*wrong: tuple[Ref, JSON]) -> None:
-    world = World(0, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
+    world = World(0, cloud=sabotage.cloud_of, types=sabotage.TYPES_BY_NAME, delays=QUICK)
     written = LogObserver(world.clock)
     process = Process(world, Options(namespace=NAMESPACE, lease=None), observers=(written,))
     for ref, _ in wrong:

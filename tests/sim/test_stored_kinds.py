@@ -25,7 +25,7 @@ SETTLED_S = 30.0
 
 def lived(scene: Any) -> None:
     async def live() -> None:
-        async with World(1, cloud=SimulatedCloud, shapes={}, manners=ROOMY) as world:
+        async with World(1, cloud=SimulatedCloud, types={}, manners=ROOMY) as world:
             await scene(world)
 
     virtual.run(live())

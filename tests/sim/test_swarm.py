@@ -47,14 +47,14 @@ def _trace(hash_seed: str) -> str:
 
 
 def test_different_seeds_are_different_worlds() -> None:
-    draws = [draw(seed, sorted(sabotage.SHAPES)) for seed in range(1, 201)]
+    draws = [draw(seed, sorted(sabotage.TYPES_BY_NAME)) for seed in range(1, 201)]
 
     assert len({tuple(list(one.lines())[1:]) for one in draws}) == len(draws)
 
 
 def test_every_world_is_as_big_and_as_hard_as_promised() -> None:
     for seed in range(1, 201):
-        drawn = draw(seed, sorted(sabotage.SHAPES))
+        drawn = draw(seed, sorted(sabotage.TYPES_BY_NAME))
 
         assert 5 <= len(drawn.machines) <= 9
         assert drawn.foreign >= 1
@@ -62,7 +62,7 @@ def test_every_world_is_as_big_and_as_hard_as_promised() -> None:
 
 
 def test_every_fault_and_every_habit_is_drawn_by_some_seed() -> None:
-    draws = [draw(seed, sorted(sabotage.SHAPES)) for seed in range(1, 201)]
+    draws = [draw(seed, sorted(sabotage.TYPES_BY_NAME)) for seed in range(1, 201)]
 
     faults = {fault for one in draws for fault in one.faults}
     habits = {habit for one in draws for habit, _ in one.habits}
@@ -92,7 +92,7 @@ def test_every_method_is_drawn_and_acts(method: str) -> None:
     drawn = [
         seed
         for seed in SEEDS
-        if any(asks(body) for _, body in draw(seed, sorted(sabotage.SHAPES)).provisioners)
+        if any(asks(body) for _, body in draw(seed, sorted(sabotage.TYPES_BY_NAME)).provisioners)
     ]
 
     assert drawn, f"sim/draws.py draws no Provisioner whose nodes go by {method}"

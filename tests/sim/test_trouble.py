@@ -43,8 +43,8 @@ def lived(names: tuple[str, ...], seconds: float) -> tuple[dict[str, int], list[
     told: list[str] = []
 
     async def live() -> dict[str, int]:
-        shapes = {shape.name: shape for shape in ec2_types()}
-        world = World(1, cloud=SimulatedCloud, shapes=shapes)
+        types = {one.name: one for one in ec2_types()}
+        world = World(1, cloud=SimulatedCloud, types=types)
         await loading.load(
             world.server, manifests.read(manifests.shipped("three-zones")), cluster="sim"
         )

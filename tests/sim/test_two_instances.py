@@ -33,7 +33,9 @@ class Pair:
     """Two processes in one cluster, each with a witness of its own name on all its ways."""
 
     def __init__(self, seed: int, lease: LeaseTimes | None) -> None:
-        self.world = World(seed, cloud=sabotage.cloud_of, shapes=sabotage.SHAPES, delays=QUICK)
+        self.world = World(
+            seed, cloud=sabotage.cloud_of, types=sabotage.TYPES_BY_NAME, delays=QUICK
+        )
         self.witness = Witness(self.now_s)
         self.truth = Truth(self.world.server, objects.CLUSTER, self.now_s)
         self.checkers = Checkers(self.truth, self.witness, Allowances(unseen_s=15.0))

@@ -48,7 +48,7 @@ class Broken(Gate):
 
 def test_a_cast_that_crashes_is_heard_at_once() -> None:
     async def live() -> None:
-        async with ClumsyWorld(1, cloud=SimulatedCloud, shapes={}) as world:
+        async with ClumsyWorld(1, cloud=SimulatedCloud, types={}) as world:
             await world.api.create(NODES.ref("a"), {"metadata": {"name": "a"}})
             await world.last()
 
@@ -60,7 +60,7 @@ def test_a_cast_that_crashes_is_heard_at_once() -> None:
 
 def test_an_unmoor_that_crashes_is_heard_when_asked() -> None:
     async def live() -> None:
-        async with World(1, cloud=SimulatedCloud, shapes={}) as world:
+        async with World(1, cloud=SimulatedCloud, types={}) as world:
             sound = Process(world, Options())
             await sound.start()
             broken = Process(world, Options(identity="other"), api=Broken(world.api))

@@ -82,7 +82,7 @@ class Narrator:
     """``say`` gets each line. Subscribe ``see`` to a store and ``hear`` to a process."""
 
     def __init__(
-        self, clock: Clock, shapes: dict[str, InstanceType], say: Callable[[Line], None]
+        self, clock: Clock, types: dict[str, InstanceType], say: Callable[[Line], None]
     ) -> None:
         """Begin with nothing said. The clock is at 0 when the story begins."""
         self.bill = Bill()
@@ -93,7 +93,7 @@ class Narrator:
         self.removed_at: dict[str, float] = {}
         self.provisioner_of: dict[str, str] = {}
         self._clock = clock
-        self._shapes = shapes
+        self._types = types
         self._say = say
         self._held: set[str] = set()
         self._warned: set[tuple[Ref, Reason]] = set()
@@ -198,8 +198,8 @@ class Narrator:
             self.tell("cluster", f"machine {instance.provider_id} has died")
 
     def _price(self, machine: Machine) -> float | None:
-        shape = self._shapes.get(machine.instance_type)
-        for offering in shape.offerings if shape is not None else ():
+        one = self._types.get(machine.instance_type)
+        for offering in one.offerings if one is not None else ():
             if (offering.zone, offering.capacity_type) == (machine.zone, machine.capacity_type):
                 return offering.price_usd_per_h
         return None

@@ -56,8 +56,8 @@ async def play(options: PlayOptions, tell: Callable[[Event], None]) -> None:
     async with connected(options.kubeconfig, options.context, clock) as api:
         await check_served(api, (INSTANCES,))
         stage = Stage(api, clock, Random(options.seed))
-        shapes = {shape.name: shape for shape in ec2_types()}
-        played = HollowKubelets(stage, shapes, faster(KubeletDelays(), options.speed))
+        types = {one.name: one for one in ec2_types()}
+        played = HollowKubelets(stage, types, faster(KubeletDelays(), options.speed))
         machines = Machines(stage, faster(MachineDelays(), options.speed))
 
         def heard(kind: str, old: Any | None, new: Any | None) -> None:

@@ -25,7 +25,7 @@ class Offer(msgspec.Struct, frozen=True):
     prices: str
 
     @property
-    def shapes(self) -> dict[str, InstanceType]:
+    def types_by_name(self) -> dict[str, InstanceType]:
         """The types by name."""
         return {one.name: one for one in self.types}
 

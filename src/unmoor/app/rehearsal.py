@@ -108,11 +108,11 @@ class Rehearsal:
         self._world = World(
             seed,
             cloud=lambda api: SimulatedCloud(api, offer.types),
-            shapes=offer.shapes,
+            types=offer.types_by_name,
             manners=ROOMY,
         )
         self._store = Store()
-        self._narrator = Narrator(self._world.clock, offer.shapes, self._tell)
+        self._narrator = Narrator(self._world.clock, offer.types_by_name, self._tell)
         self._lines: list[Line] = []
         self._say = say
         self._chapter = chapter

@@ -156,12 +156,12 @@ class Sandbox:
         self._world = World(
             options.seed,
             cloud=lambda api: SimulatedCloud(api, options.offer.types),
-            shapes=options.offer.shapes,
+            types=options.offer.types_by_name,
             manners=FAITHFUL,
             epoch=self._machine_clock.now().wall - timedelta(seconds=PRELUDE_S),
         )
         self._store = Store()
-        self._narrator = Narrator(self._world.clock, options.offer.shapes, self._say)
+        self._narrator = Narrator(self._world.clock, options.offer.types_by_name, self._say)
         self._trouble = Trouble(
             options.faults,
             self._world,

@@ -187,11 +187,11 @@ class SimulatedCloud:
 
     def _translate(self, instance: Instance) -> CloudInstance:
         spec = instance.spec
-        shape = self._types.get(spec.instance_type)
+        kind = self._types.get(spec.instance_type)
         labels = dict(spec.labels)
-        if shape is not None:
+        if kind is not None:
             labels = choice.labels_of(
-                shape, zone=spec.zone, capacity_type=spec.capacity_type, extra=labels
+                kind, zone=spec.zone, capacity_type=spec.capacity_type, extra=labels
             )
         return CloudInstance(
             provider_id=instance.provider_id,
@@ -205,8 +205,8 @@ class SimulatedCloud:
             image=spec.image,
             launched_at=instance.metadata.creation_timestamp,
             labels=labels,
-            capacity=dict(shape.capacity) if shape else {},
-            allocatable=dict(shape.allocatable) if shape else {},
+            capacity=dict(kind.capacity) if kind else {},
+            allocatable=dict(kind.allocatable) if kind else {},
         )
 
 

@@ -227,7 +227,7 @@ class Cloud(Protocol):
         ...
 
     async def instance_types(self) -> tuple[InstanceType, ...]:
-        """The shapes on offer, with zones, capacity types and prices."""
+        """The instance types on offer, with zones, capacity types and prices."""
         ...
 
 

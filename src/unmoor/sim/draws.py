@@ -140,10 +140,10 @@ def _terms_of(body: JSON) -> str:
     return " ".join(f"{k}={v}" for k, v in terms.items()) or "its nodes stay"
 
 
-def draw(seed: int, shapes: Sequence[str]) -> Draw:
-    """Draw a world; ``shapes`` are the instance types on sale, of which DRAWN are used, if any."""
+def draw(seed: int, types: Sequence[str]) -> Draw:
+    """Draw a world; ``types`` are the instance types on sale, of which DRAWN are used, if any."""
     dice = Random(f"swarm/{seed}")
-    choices = sorted(DRAWN.intersection(shapes)) or sorted(shapes)
+    choices = sorted(DRAWN.intersection(types)) or sorted(types)
     types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
     provisioners = tuple(_limited(seed, _provisioners(dice)))
     machines = tuple(

@@ -5,7 +5,7 @@ While it goes on, every write of unmoor is held against the rules that must neve
 it finally should be (``settled``), and unmoor has to be quiet. A seed is its own bug report: the
 same seed is the same story on any machine.
 
-Must not: know any adapter; the cloud and its shapes are handed in.
+Must not: know any adapter; the cloud and its types are handed in.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def run_seed(
     hours: float,
     *,
     cloud: Callable[[Api], Cloud],
-    shapes: Mapping[str, InstanceType],
+    types: Mapping[str, InstanceType],
     meddling: Meddling | None = None,
 ) -> SeedResult:
     """Live through one seed; ``meddling`` is for tests that plant a bug."""
-    drawn = draw(seed, sorted(shapes))
+    drawn = draw(seed, sorted(types))
 
     async def play() -> SeedResult:
-        return await _Run(drawn, hours * 3600.0, cloud, shapes, meddling or Meddling()).play()
+        return await _Run(drawn, hours * 3600.0, cloud, types, meddling or Meddling()).play()
 
     return virtual.run(play())
 
@@ -92,18 +92,18 @@ class _Run:
         drawn: Draw,
         seconds: float,
         cloud: Callable[[Api], Cloud],
-        shapes: Mapping[str, InstanceType],
+        types: Mapping[str, InstanceType],
         meddling: Meddling,
     ) -> None:
         self._draw = drawn
         self._seconds = seconds
-        self._world = World(drawn.seed, cloud=cloud, shapes=shapes, delays=PATIENT)
+        self._world = World(drawn.seed, cloud=cloud, types=types, delays=PATIENT)
         self._witness = Witness(self._time_s)
         self._truth = Truth(
             self._world.server,
             CLUSTER,
             self._time_s,
-            tuple(shapes.values()),
+            tuple(types.values()),
             drawn.cloud.stock_out == NEVER,
         )
         self._allowances = Allowances(unseen_s=_unseen_s(drawn), blind_s=_blind_s(drawn))

@@ -50,7 +50,7 @@ class Delays(msgspec.Struct, frozen=True, kw_only=True):
 class World:
     """Use as an async context manager on a loop whose time begins with the world.
 
-    ``cloud`` makes a cloud over an API; ``shapes`` are its instance types by name; ``epoch`` is
+    ``cloud`` makes a cloud over an API; ``types`` are its instance types by name; ``epoch`` is
     what its clocks show at time 0 of the loop.
     """
 
@@ -59,7 +59,7 @@ class World:
         seed: int,
         *,
         cloud: Callable[[Api], Cloud],
-        shapes: Mapping[str, InstanceType],
+        types: Mapping[str, InstanceType],
         delays: Delays = Delays(),
         manners: Manners = EASY,
         epoch: datetime = EPOCH,
@@ -72,7 +72,7 @@ class World:
         self.api = DirectApi(self.server)
         self.cloud = cloud(self.api)
         self.stage = Stage(self.api, self.clock, Random(f"cast/{seed}"))
-        self.kubelets = HollowKubelets(self.stage, shapes, delays.kubelet)
+        self.kubelets = HollowKubelets(self.stage, types, delays.kubelet)
         self.machines = Machines(self.stage, delays.machine)
         self._garbage = GarbageCollector(self.api, self.clock, resources=self.server.kinds)
         self._tasks: list[asyncio.Task[None]] = []

@@ -24,7 +24,7 @@ from unmoor.sim.apiserver import Server
 from unmoor.sim.direct import DirectApi
 
 P = ParamSpec("P")
-SHAPES = {shape.name: shape for shape in ec2_types()}
+TYPES_BY_NAME = {one.name: one for one in ec2_types()}
 PATIENCE_S = 3600.0
 LOOK_AGAIN_S = 0.25
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time, workload
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time, workload
 from unmoor.model.base import JSON
 from unmoor.model.kinds import BUDGETS, DEPLOYMENTS, PODS
 from unmoor.runtime.ports import ApiError
@@ -14,7 +14,7 @@ from unmoor.sim.actors.scheduler import Scheduler
 def cast(cluster: Cluster) -> tuple[Actor, ...]:
     stage = cluster.stage
     return (
-        HollowKubelets(stage, SHAPES),
+        HollowKubelets(stage, TYPES_BY_NAME),
         Scheduler(stage),
         Deployments(stage),
         ReplicaSets(stage),

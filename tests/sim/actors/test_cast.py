@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time, workload
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time, workload
 from unmoor.model import names
 from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import BUDGETS, DAEMON_SETS, DEPLOYMENTS, STATEFUL_SETS, Resource
@@ -39,7 +39,7 @@ def cast(cluster: Cluster, *, mortal: bool = False) -> tuple[Actor, ...]:
     stage = cluster.stage
     lives = MachineDelays(mean_life_h=6.0 if mortal else None)
     crashes = KubeletDelays(mean_h_between_crashes=3.0 if mortal else None)
-    machines, kubelets = Machines(stage, lives), HollowKubelets(stage, SHAPES, crashes)
+    machines, kubelets = Machines(stage, lives), HollowKubelets(stage, TYPES_BY_NAME, crashes)
     return everybody(machines, kubelets, cluster.server.resources)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time, workload
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time, workload
 from unmoor.model.kinds import DEPLOYMENTS, REPLICA_SETS
 from unmoor.sim.actors.actor import Actor
 from unmoor.sim.actors.deployments import DESIRED, MOST, REVISION, Deployments, ReplicaSets
@@ -12,7 +12,12 @@ from unmoor.sim.actors.scheduler import Scheduler
 
 def cast(cluster: Cluster) -> tuple[Actor, ...]:
     stage = cluster.stage
-    return (HollowKubelets(stage, SHAPES), Scheduler(stage), Deployments(stage), ReplicaSets(stage))
+    return (
+        HollowKubelets(stage, TYPES_BY_NAME),
+        Scheduler(stage),
+        Deployments(stage),
+        ReplicaSets(stage),
+    )
 
 
 async def begin(cluster: Cluster) -> None:

@@ -3,7 +3,7 @@ from random import Random
 
 import pytest
 
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time
 from unmoor.model import names
 from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import INSTANCES, LEASES, NODES, PODS
@@ -23,7 +23,7 @@ AT_ONCE = MachineDelays(launch_s=(0, 0), shut_down_s=(5, 5))
 
 
 def kubelets(cluster: Cluster, delays: KubeletDelays = FIXED) -> HollowKubelets:
-    return HollowKubelets(cluster.stage, SHAPES, delays)
+    return HollowKubelets(cluster.stage, TYPES_BY_NAME, delays)
 
 
 async def boot(cluster: Cluster) -> str:

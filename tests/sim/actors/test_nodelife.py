@@ -1,6 +1,6 @@
 import pytest
 
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time
 from unmoor.model import names
 from unmoor.model.base import JSON, condition_of
 from unmoor.model.kinds import NODES, PODS
@@ -25,7 +25,7 @@ def ready(cluster: Cluster) -> str:
 
 
 def cast(cluster: Cluster) -> tuple[HollowKubelets, NodeLife]:
-    return HollowKubelets(cluster.stage, SHAPES, QUICK), NodeLife(cluster.stage)
+    return HollowKubelets(cluster.stage, TYPES_BY_NAME, QUICK), NodeLife(cluster.stage)
 
 
 @in_virtual_time

@@ -133,11 +133,11 @@ async def play(api: Api, cloud: SimulatedCloud, plane: controlplane.ControlPlane
 
 async def test_a_hollow_fleet_serves_a_real_cluster(plane: controlplane.ControlPlane) -> None:
     clock = SystemClock()
-    shapes = {shape.name: shape for shape in ec2_types()}
+    types = {one.name: one for one in ec2_types()}
     chosen = config.load(path=str(plane.kubeconfig))
     async with KubeApi(chosen, clock=clock, random=Random(0)) as api:
         stage = Stage(api, clock, Random(0), at_once=16)
-        cast = [Machines(stage, MACHINES), HollowKubelets(stage, shapes, KUBELETS)]
+        cast = [Machines(stage, MACHINES), HollowKubelets(stage, types, KUBELETS)]
         playing = asyncio.create_task(stage.run(cast))
         try:
             await play(api, SimulatedCloud(api), plane)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time, workload
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time, workload
 from unmoor.model.base import JSON
 from unmoor.model.kinds import DEPLOYMENTS
 from unmoor.sim.actors.actor import Actor
@@ -95,7 +95,12 @@ def test_old_sets_shrink_by_what_may_be_missed(
 
 def cast(cluster: Cluster) -> tuple[Actor, ...]:
     stage = cluster.stage
-    return (HollowKubelets(stage, SHAPES), Scheduler(stage), Deployments(stage), ReplicaSets(stage))
+    return (
+        HollowKubelets(stage, TYPES_BY_NAME),
+        Scheduler(stage),
+        Deployments(stage),
+        ReplicaSets(stage),
+    )
 
 
 async def begin(cluster: Cluster, strategy: JSON, cpu: str = "4") -> set[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time, workload
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time, workload
 from unmoor.model.base import JSON
 from unmoor.model.kinds import (
     DAEMON_SETS,
@@ -30,7 +30,7 @@ SETS = [pytest.param(one, id=one.plural) for one in (STATEFUL_SETS, DAEMON_SETS)
 def cast(cluster: Cluster) -> tuple[Actor, ...]:
     stage = cluster.stage
     return (
-        HollowKubelets(stage, SHAPES),
+        HollowKubelets(stage, TYPES_BY_NAME),
         Scheduler(stage),
         StatefulSets(stage),
         DaemonSets(stage),

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests import controlplane
-from tests.sim.actors.cluster import SHAPES, workload
+from tests.sim.actors.cluster import TYPES_BY_NAME, workload
 from unmoor.kube import config
 from unmoor.kube.client import KubeApi
 from unmoor.model import kinds
@@ -228,7 +228,7 @@ def test_our_cast(name: str) -> None:
         clock = virtual.VirtualClock()
         api = DirectApi(Server(clock=clock.wall))
         stage = Stage(api, clock, Random(0))
-        kubelets = HollowKubelets(stage, SHAPES, QUICK)
+        kubelets = HollowKubelets(stage, TYPES_BY_NAME, QUICK)
         makers = (Scheduler, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, Budgets)
         cast = [maker(stage) for maker in makers]
         async with playing(stage, kubelets, NodeLife(stage, GRACE_S), *cast):
@@ -271,7 +271,7 @@ async def test_the_real_controllers(name: str, plane: controlplane.ControlPlane)
     own = name.replace("_", "-")[:30].strip("-")
     async with KubeApi(chosen, clock=clock, random=Random(0)) as api:
         stage = Stage(api, clock, Random(0), at_once=16)
-        kubelets = HollowKubelets(stage, SHAPES, QUICK)
+        kubelets = HollowKubelets(stage, TYPES_BY_NAME, QUICK)
         async with playing(stage, kubelets):
             await namespace(api, own)
             await serviced(api, clock, own)

@@ -1,4 +1,4 @@
-from tests.sim.actors.cluster import SHAPES, Cluster, in_virtual_time, pod_template, workload
+from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time, pod_template, workload
 from unmoor.model.kinds import (
     DAEMON_SETS,
     DEPLOYMENTS,
@@ -21,7 +21,7 @@ from unmoor.sim.actors.statefulsets import StatefulSets
 def cast(cluster: Cluster) -> tuple[Actor, ...]:
     stage = cluster.stage
     return (
-        HollowKubelets(stage, SHAPES),
+        HollowKubelets(stage, TYPES_BY_NAME),
         Scheduler(stage),
         Deployments(stage),
         ReplicaSets(stage),

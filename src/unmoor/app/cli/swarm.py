@@ -134,10 +134,10 @@ def _live_through(seed: int, hours: float) -> SeedResult:
 
     # What unmoor has to complain about in a rehearsal is in the story.
     logs.configure(level="error", form="text")
-    shapes = {shape.name: shape for shape in ec2_types()}
+    types = {one.name: one for one in ec2_types()}
     try:
         with _without_collection():
-            return run_seed(seed, hours, cloud=SimulatedCloud, shapes=shapes)
+            return run_seed(seed, hours, cloud=SimulatedCloud, types=types)
     except Exception as error:  # noqa: BLE001 - the other seeds go on, and this one is told
         summary = f"seed={seed} crashed: {type(error).__name__}: {error}"
         return SeedResult(seed, ok=False, summary=summary, trace_hash="", story=format_exc())

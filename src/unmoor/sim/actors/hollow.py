@@ -37,13 +37,13 @@ INTERRUPTED_CODE = 143
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 
 
-def node(instance: Instance, shape: InstanceType | None) -> JSON:
+def node(instance: Instance, kind: InstanceType | None) -> JSON:
     """The Node that the kubelet on ``instance`` registers: not ready, so nothing comes yet."""
     spec = instance.spec
     labels = {
         names.OS: "linux",
         **spec.labels,
-        **(shape.labels if shape else {}),
+        **(kind.labels if kind else {}),
         names.HOSTNAME: instance.name,
         names.INSTANCE_TYPE: spec.instance_type,
         names.ZONE: spec.zone,
@@ -61,13 +61,13 @@ def node(instance: Instance, shape: InstanceType | None) -> JSON:
     }
 
 
-def first_status(name: str, shape: InstanceType | None, now: datetime) -> JSON:
+def first_status(name: str, kind: InstanceType | None, now: datetime) -> JSON:
     """What a kubelet says first: what the machine has, and that it is not ready."""
-    arch = shape.arch if shape else "amd64"
+    arch = kind.arch if kind else "amd64"
     amounts: dict[str, Any] = {}
-    if shape is not None:
-        amounts["capacity"] = resources.render(shape.capacity)
-        amounts["allocatable"] = resources.render(shape.allocatable)
+    if kind is not None:
+        amounts["capacity"] = resources.render(kind.capacity)
+        amounts["allocatable"] = resources.render(kind.allocatable)
     conditions = [ready_condition(now, is_ready=False)]
     conditions += [_condition(kind, "False", "Kubelet", now) for kind in _PRESSURES]
     info = {

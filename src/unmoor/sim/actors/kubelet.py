@@ -55,19 +55,19 @@ class KubeletDelays(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HollowKubelets(Actor):
-    """Plays all simulated nodes. ``shapes``: what a machine of each instance type has."""
+    """Plays all simulated nodes. ``types``: what a machine of each instance type has."""
 
     kinds: ClassVar[tuple[str, ...]] = (INSTANCES.kind, NODES.kind, PODS.kind)
 
     def __init__(
         self,
         stage: Stage,
-        shapes: Mapping[str, InstanceType],
+        types: Mapping[str, InstanceType],
         delays: KubeletDelays = KubeletDelays(),
     ) -> None:
-        """Play machines of these shapes with these delays."""
+        """Play machines of these types with these delays."""
         super().__init__(stage)
-        self.shapes = shapes
+        self.types = types
         self.delays = delays
         self._registered: set[str] = set()
         self._leased: set[str] = set()
@@ -203,15 +203,15 @@ class HollowKubelets(Actor):
         boot_s = self.stage.draw("boot", instance.uid, self.delays.boot_s)
         if running_s < boot_s:
             return moment.after(boot_s - running_s)
-        body = hollow.node(instance, self.shapes.get(instance.spec.instance_type))
+        body = hollow.node(instance, self.types.get(instance.spec.instance_type))
         await self.stage.create(NODES.ref(name), body)
         return None
 
     async def _post_status(self, node: Node, moment: Moment) -> float | None:
         ready = condition_of(node.status.conditions, "Ready")
         if ready is None:
-            shape = self.shapes.get(node.metadata.labels.get(names.INSTANCE_TYPE, ""))
-            body = hollow.first_status(node.name, shape, moment.wall)
+            one = self.types.get(node.metadata.labels.get(names.INSTANCE_TYPE, ""))
+            body = hollow.first_status(node.name, one, moment.wall)
             await self.stage.patch(node, body, how="strategic", subresource="status")
             self._mark_lease(node)
             return None

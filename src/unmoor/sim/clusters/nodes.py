@@ -57,7 +57,7 @@ class Site(msgspec.Struct, kw_only=True):
     """One node while it is made. ``volumes``: how many it can attach; ``taints`` as in the API."""
 
     name: str
-    shape: InstanceType
+    type: InstanceType
     zone: str
     capacity_type: str
     provisioner: str
@@ -87,20 +87,20 @@ class Nodes:
 
     def draw(self) -> Site:
         """The next node, with nothing special about it."""
-        shape = self._dice.choice(self.pool)
+        sold = self._dice.choice(self.pool)
         zone = self._dice.choice(self.zones)
         is_spot = self._dice.random() < self._mix.spot
         pool = self._dice.choice(POOLS)
         return Site(
             name=_machine_name(self._names),
-            shape=shape,
+            type=sold,
             zone=zone,
             capacity_type=names.SPOT if is_spot else names.ON_DEMAND,
             provisioner=GENERAL,
             labels={POOL: pool},
             taints=[],
-            allocatable=dict(shape.allocatable),
-            capacity=dict(shape.capacity),
+            allocatable=dict(sold.allocatable),
+            capacity=dict(sold.capacity),
         )
 
     def mark(self, sites: Sequence[Site]) -> None:
@@ -188,7 +188,7 @@ def _label(site: Site) -> None:
     site.labels = {
         **site.labels,
         **ours,
-        **site.shape.labels,
+        **site.type.labels,
         names.ZONE: site.zone,
         names.CAPACITY_TYPE: site.capacity_type,
         names.HOSTNAME: site.name,
@@ -284,7 +284,7 @@ def _node(site: Site, machine: JSON | None) -> Manifest:
         "conditions": [*pressures, ready],
         "addresses": [{"type": "Hostname", "address": site.name}],
         "nodeInfo": {
-            "architecture": site.shape.arch,
+            "architecture": site.type.arch,
             "operatingSystem": "linux",
             "kubeletVersion": KUBELET_VERSION,
             "containerRuntimeVersion": "hollow://1",
