@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests import ending
 from tests.app.loopback import UNMOOR
 from unmoor.app.cluster import connected
 from unmoor.model.base import JSON
@@ -43,11 +44,7 @@ class Up:
 
     async def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
         """Exit code, and how long it took."""
-        loop = asyncio.get_running_loop()
-        begun_s = loop.time()
-        self.process.send_signal(number)
-        code = await asyncio.wait_for(self.process.wait(), PATIENCE_S)
-        took_s = loop.time() - begun_s
+        code, took_s = await ending.told(self.process, number)
         await self._reading
         assert self.process.stderr is not None
         self.errors = (await self.process.stderr.read()).decode()

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests import ending
 from tests.app import loopback
 from tests.app.loopback import UNMOOR, Cluster
 from unmoor.app.cli.run import PLACEHOLDER
@@ -58,11 +59,7 @@ class Running:
 
     async def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
         """Exit code, and how long it took."""
-        clock = asyncio.get_running_loop()
-        begun_s = clock.time()
-        self.process.send_signal(number)
-        code = await asyncio.wait_for(self.process.wait(), PATIENCE_S)
-        took_s = clock.time() - begun_s
+        code, took_s = await ending.told(self.process, number)
         await self._reading
         return code, took_s
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests import ending
 from tests.controlplane import ControlPlane, binaries_or_skip, eventually
 from unmoor.model import names
 from unmoor.model.crds import all_crds
@@ -188,8 +189,9 @@ def test_two_processes_with_the_rights_of_deploy(plane: ControlPlane) -> None:
         eventually("m2 is gone", lambda: is_gone(plane, "machine", "m2"), timeout_s=PATIENCE_S)
         assert is_gone(plane, "node", second)
 
-        unmoor.send_signal(signal.SIGTERM)
-        assert unmoor.wait(timeout=2.0) == 0
+        code, took_s = ending.told_and_waited(unmoor, signal.SIGTERM)
+        assert code == 0
+        assert took_s < 2.0
 
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line for line in lines if line["level"] == "error"] == []

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests import ending
 from tests.controlplane import binaries_or_skip, eventually
 from tests.e2e.test_processes import UNMOOR
 from unmoor.app import manifests
@@ -89,12 +90,24 @@ def up(directory: Path, *args: str, stdin: str = "") -> Iterator[Up]:
         process.stdin.close()
         eventually("kubeconfig", lambda: kubeconfig.exists() and kubeconfig.stat().st_size)
         yield Up(process, kubeconfig)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(STOP_S) == 0
+        code, took_s = ending.told_and_waited(process, signal.SIGTERM)
+        assert code == 0
+        assert took_s < STOP_S
         assert not kubeconfig.exists()
     finally:
         process.kill()
         process.wait()
+
+
+def read_until(watch: subprocess.Popen[str], *wanted: str) -> set[str]:
+    """Read on until all of these words have been seen; what was seen of them, if it ends before."""
+    assert watch.stdout is not None
+    seen: set[str] = set()
+    for line in watch.stdout:
+        seen |= {*wanted} & {*line.split()}
+        if len(seen) == len(wanted):
+            break
+    return seen
 
 
 def node_of_first_pod(cluster: Up) -> str:
@@ -118,15 +131,11 @@ def test_a_newcomer_with_kubectl(tmp_path: Path) -> None:
         deleted = node_of_first_pod(cluster)
         with cluster.watching("pods", "--namespace=shop") as watch:
             cluster.kubectl("delete", "node", deleted)
-            watch.terminate()
-            assert watch.stdout is not None
-            seen = watch.stdout.read()
-        assert "Terminating" in seen
-        assert "Pending" in seen
-        evicted = cluster.kubectl(
-            "get", "events", "--namespace=shop", "--field-selector=reason=Evicted"
-        )
-        assert f"evicted from node {deleted}, which is being drained" in evicted
+            seen = read_until(watch, "Terminating", "Pending")
+        assert {"Terminating", "Pending"} <= seen
+        events = ("get", "events", "--namespace=shop", "--field-selector=reason=Evicted")
+        evicted = f"evicted from node {deleted}, which is being drained"
+        eventually("event", lambda: evicted in cluster.kubectl(*events))
 
         patch = '{"spec":{"ttlSecondsAfterEmpty":30}}'
         cluster.kubectl("patch", "provisioner", "general", "--type=merge", f"--patch={patch}")

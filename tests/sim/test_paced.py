@@ -37,14 +37,24 @@ def test_nothing_is_waited_for_while_it_jumps() -> None:
 
 @pytest.mark.parametrize("speed", [1.0, 50.0])
 def test_a_second_is_so_many_simulated_seconds(speed: float) -> None:
-    async def main() -> float:
+    async def main() -> tuple[list[float], float]:
         loop = paced.running()
         loop.speed = speed
-        begun_s, begun_real_s = loop.time(), real_s(loop)
+        real = [real_s(loop)]
+        begun_s = loop.time()
+        real.append(real_s(loop))
         await asyncio.sleep(SHORT_S * speed)
-        return (loop.time() - begun_s) / (real_s(loop) - begun_real_s)
+        real.append(real_s(loop))
+        ended_s = loop.time()
+        real.append(real_s(loop))
+        return real, ended_s - begun_s
 
-    assert paced.run(main()) == pytest.approx(speed, rel=0.05)
+    (before, begun, ended, after), passed_s = paced.run(main())
+
+    # On a crowded machine much may happen between two looks at two clocks.
+    assert passed_s >= speed * (ended - begun) * (1 - 1e-6)
+    assert passed_s <= speed * (after - before) * (1 + 1e-6)
+    assert ended - begun >= SHORT_S * (1 - 1e-6)
 
 
 def test_timers_fire_in_their_order_and_not_before_they_are_due() -> None:
@@ -67,20 +77,21 @@ def test_timers_fire_in_their_order_and_not_before_they_are_due() -> None:
 
 
 def test_a_change_of_speed_neither_loses_nor_wins_time() -> None:
-    async def main() -> list[float]:
+    async def main() -> tuple[list[float], float]:
         loop, clock = paced.running(), VirtualClock()
         await asyncio.sleep(PAST_S)
+        begun_s = real_s(loop)
         seen = [clock.now().mono]
         for speed in (1.0, 100.0, JUMPING, 1.0):
             loop.speed = speed
             seen.append(clock.now().mono)
-        return seen
+        return seen, real_s(loop) - begun_s
 
-    seen = paced.run(main())
+    seen, took_s = paced.run(main())
 
     assert seen == sorted(seen)
     assert seen[0] == pytest.approx(PAST_S)
-    assert seen[-1] < PAST_S + 5.0, "a few turns of the loop at 100 times the speed"
+    assert seen[-1] <= seen[0] + 100.0 * took_s, "never faster than 100 times, and no jump"
 
 
 def test_a_signal_is_heard_while_it_jumps() -> None:
