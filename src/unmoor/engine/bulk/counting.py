@@ -5,7 +5,7 @@ Must not: decide where a pod goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 
 import msgspec
 import numpy as np
@@ -16,8 +16,10 @@ from unmoor.engine.bulk.ground import Ground, taints_tolerated
 from unmoor.engine.bulk.hints import Hint, Index, hint_of, marks_of
 from unmoor.engine.bulk.layout import Layout, NearTally, SpreadTally
 from unmoor.engine.bulk.numbering import Domains
+from unmoor.engine.bulk.presence import Presence
 from unmoor.engine.bulk.shapes import Flags, Shapes
 from unmoor.engine.bulk.tallies import NOTHING, Book, Share, Tally, Weight
+from unmoor.engine.scene import Started, Template
 from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Spread, Wish
 from unmoor.model import names, taint
@@ -74,11 +76,10 @@ class Counting:
 
     def undo(self) -> None:
         """Count as before the simulation began."""
-        changed = self._fleet.changed()
+        for machine, _ in self._fleet.changed():
+            for number, share in machine.shares.items():
+                self._book.all[number].replace(share, NOTHING)
         for tally in self._live:
-            for machine, before in changed:
-                first = NOTHING if before is None else before.shares.get(tally.number, NOTHING)
-                tally.replace(machine.shares.get(tally.number, NOTHING), first)
             self._count_placed(tally, -1)
             self._count_gone(tally, 1)
             tally.is_live = False
@@ -185,19 +186,6 @@ class Counting:
             counts &= ground.is_wanted(wish, asked)
         if spread.honors_taints:
             counts &= taints_tolerated(ground, wish)
-        ways = [(self._shapes.way(way), way) for way in wish.asked]
-
-        def may_count(machine: object) -> bool:
-            assert isinstance(machine, Machine)
-            if spread.honors_taints and not taint.tolerates_all(
-                wish.tolerations, machine.base.taints
-            ):
-                return False
-            if not all(self._where(machine, key) for key in keys):
-                return False
-            return not spread.honors_affinity or any(
-                self._shapes.meets(machine.shape, number, way) for number, way in ways
-            )
 
         def weight(person: Person) -> int:
             return int(spread.counts(person.sample))
@@ -209,11 +197,27 @@ class Counting:
                 weight,
                 hint_of(spread.selection),
                 counts=counts,
-                may_count=may_count,
+                presence=self._presence(wish, spread, keys),
                 keys=frozenset(keys),
-                is_choosy=spread.honors_affinity and any(len(way) for _, way in ways),
-                counts_sites=True,
             )
+        )
+
+    def _presence(self, wish: Wish, spread: Spread, keys: Iterable[str]) -> Presence:
+        ways = [(self._shapes.way(way), way) for way in wish.asked]
+        is_choosy = spread.honors_affinity and all(len(way) for _, way in ways)
+
+        def suits_base(base: Template | Started) -> bool:
+            return taint.tolerates_all(wish.tolerations, base.taints)
+
+        def suits_shape(number: int) -> bool:
+            shape = self._shapes.all[number]
+            return any(self._shapes.meets(shape, at, way) for at, way in ways)
+
+        return Presence(
+            self.domains(spread.key),
+            [self.domains(key) for key in keys],
+            suits_base if spread.honors_taints else None,
+            suits_shape if is_choosy else None,
         )
 
     def _near(self, group: tuple[Term, ...], term: Term) -> Tally:
@@ -237,11 +241,10 @@ class Counting:
     def _tally(self, told: _Told) -> Tally:
         domains = self.domains(told.key)
         tally, is_new = self._book.of(
-            told.content, lambda number: Tally(number, domains, told.weight, told.may_count)
+            told.content, lambda number: Tally(number, domains, told.weight, told.presence)
         )
         if is_new:
             tally.keys = told.keys or tally.keys
-            tally.is_choosy, tally.counts_sites = told.is_choosy, told.counts_sites
             self._tallies.add(told.hint, tally)
             self._standing[tally.number] = self._everywhere if told.counts is None else told.counts
             tally.hint = told.hint
@@ -250,25 +253,20 @@ class Counting:
             people = [self._at_first[one] for one in tally.people if one in self._at_first]
             codes, listed = self._ground.codes(domains), self._standing[tally.number]
             tally.count_standing(codes, listed, people)
-            self._count_started(tally)
+            for key in sorted(tally.keys - {names.HOSTNAME}):
+                self._fleet.where(self.domains(key))
             self._left[tally.number] = {
                 at: sum(tally.weight(one) * times for one, times in people)
                 for at, people in self._gone.items()
             }
         return tally
 
-    def _count_started(self, tally: Tally) -> None:
-        """Count the machines that are there before anybody is placed, whatever became of them."""
-        for key in sorted(tally.keys - {names.HOSTNAME}):
-            self._fleet.where(self.domains(key))
-        for machine, now in self._fleet.pristine() if tally.counts_sites else ():
-            self._update(machine, tally)
-            now.shares[tally.number] = machine.shares.get(tally.number, NOTHING)
-
     def _enter(self, tally: Tally) -> None:
         """Count what has happened since the simulation began."""
         tally.is_live = True
         self._live.append(tally)
+        if tally.presence is not None:
+            tally.presence.begin(self._fleet)
         self._count_gone(tally, -1)
         self._count_placed(tally, 1)
         machines: dict[Machine, None] = {}
@@ -277,8 +275,7 @@ class Counting:
                 counted = machine.counted.get(tally.number, 0)
                 machine.counted[tally.number] = counted + tally.weight(person) * times
                 machines[machine] = None
-        changed = [machine for machine, _ in self._fleet.changed()] if tally.counts_sites else ()
-        for machine in changed or machines:
+        for machine in machines:
             self._update(machine, tally)
 
     def _placed_in(self, tally: Tally) -> list[Person]:
@@ -309,19 +306,14 @@ class Counting:
 
     def _update(self, machine: Machine, tally: Tally) -> None:
         share: Share = NOTHING
-        where = () if machine.is_gone else self._where(machine, tally.domains.key)
-        if where and tally.may_count(machine):
-            share = (where, machine.counted.get(tally.number, 0))
+        pods = machine.counted[tally.number]
+        where = self._where(machine, tally.domains.key)
+        if pods and where and (tally.presence is None or tally.presence.has(machine)):
+            share = (where, pods)
         before = machine.shares.get(tally.number, NOTHING)
         if share != before:
             tally.replace(before, share)
             machine.shares[tally.number] = share
-
-    def opened(self, machine: Machine) -> None:
-        """Count a machine that is new."""
-        for tally in self._live:
-            if tally.counts_sites:
-                self._update(machine, tally)
 
     def put_standing(self, at: int, person: Person) -> None:
         """Count a pod on a standing node."""
@@ -349,20 +341,13 @@ class Counting:
             counted = machine.counted.get(tally.number, 0)
             machine.counted[tally.number] = counted + tally.weight(person)
             self._update(machine, tally)
-        for tally in self._live if narrowed or is_reshaped else ():
-            is_about = tally.counts_sites or tally.number in machine.counted
-            if is_about and (
-                (is_reshaped and tally.is_choosy) or not tally.keys.isdisjoint(narrowed)
-            ):
+        for number in machine.counted if narrowed or is_reshaped else ():
+            tally = self._book.all[number]
+            if (is_reshaped and tally.is_choosy) or not tally.keys.isdisjoint(narrowed):
                 self._update(machine, tally)
 
     def _that_count(self, person: Person) -> Iterable[Tally]:
         return [tally for tally in self._met[person.number] if tally.is_live]
-
-
-def _always(machine: object) -> bool:
-    del machine
-    return True
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -373,10 +358,8 @@ class _Told(msgspec.Struct, frozen=True):
     weight: Weight
     hint: Hint
     counts: Flags | None = None
-    may_count: Callable[[object], bool] = _always
+    presence: Presence | None = None
     keys: frozenset[str] = frozenset()
-    is_choosy: bool = False
-    counts_sites: bool = False
 
 
 def _marks(person: Person) -> tuple[Hint, ...]:

@@ -8,7 +8,8 @@ Must not: judge; whoever picks a machine by its bound asks exactly before puttin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable
 from copy import copy
 
 import numpy as np
@@ -98,6 +99,14 @@ class Fleet:
         self.pods: Counts = np.zeros(16, dtype=np.int64)
         self.shapes: Counts = np.zeros(16, dtype=np.int64)
         self.hosts: Counts = np.zeros(16, dtype=np.int64)
+        self.bases: Counts = np.zeros(16, dtype=np.int64)
+        self.known_bases: list[Template | Started] = []
+        """What the numbers in ``bases`` stand for."""
+        self.reshaped = 0
+        """So often a machine's shape has changed."""
+        self.changes: Counter[str] = Counter()
+        """So often it has changed, by label, where a machine may lie."""
+        self._base_numbers: dict[int, int] = {}
         self._tables: dict[str, tuple[Domains, Flags]] = {}
         self._bits: dict[str, Counts] = {}
         self._before: dict[int, Machine] = {}
@@ -119,6 +128,7 @@ class Fleet:
         if at >= len(self.pods):
             self._grow()
         self.hosts[at] = machine.host
+        self.bases[at] = self.base_of(machine)
         self.refresh(at)
         return at
 
@@ -139,17 +149,17 @@ class Fleet:
                 machine.flags = np.zeros_like(machine.flags)
                 self.refresh(at)
 
+    @property
+    def gone(self) -> list[int]:
+        """The rows of the machines that are not there in this simulation."""
+        return [at for at in self._before if self.all[at].is_gone]
+
     def changed(self) -> list[tuple[Machine, Machine | None]]:
         """Return the machines that are not as at first, with what they were; None if new."""
         found: list[tuple[Machine, Machine | None]] = []
         found += [(self.all[at], before) for at, before in self._before.items()]
         found += [(machine, None) for machine in self.all[self.started :]]
         return found
-
-    def pristine(self) -> Iterator[tuple[Machine, Machine]]:
-        """Yield each started machine as it was at first and as it is."""
-        for at, machine in enumerate(self.all[: self.started]):
-            yield self._before.get(at, machine), machine
 
     def undo(self) -> None:
         """Be as before the simulation: only started machines are there, as at first."""
@@ -160,12 +170,21 @@ class Fleet:
             self.refresh(at)
         self._before = {}
 
+    def base_of(self, machine: Machine) -> int:
+        """Return the number of what it began as."""
+        key = id(machine.base)
+        if key not in self._base_numbers:
+            self._base_numbers[key] = len(self.known_bases)
+            self.known_bases.append(machine.base)
+        return self._base_numbers[key]
+
     def _grow(self) -> None:
         more = len(self.pods)
         self.bound = np.pad(self.bound, ((0, more), (0, 0)))
         self.pods = np.pad(self.pods, (0, more))
         self.shapes = np.pad(self.shapes, (0, more))
         self.hosts = np.pad(self.hosts, (0, more))
+        self.bases = np.pad(self.bases, (0, more))
         for key, (domains, table) in self._tables.items():
             self._tables[key] = (domains, np.pad(table, ((0, more), (0, 0))))
             self._bits[key] = np.pad(self._bits[key], (0, more))
@@ -176,13 +195,16 @@ class Fleet:
         self.bound[at] = self.types.largest(machine.flags) - machine.row
         changed = []
         self.pods[at] = len(machine.pods)
-        self.shapes[at] = machine.shape.number
+        if self.shapes[at] != machine.shape.number:
+            self.shapes[at] = machine.shape.number
+            self.reshaped += 1
         for key, (domains, table) in self._tables.items():
             found = machine.shape.domains(domains, machine.flags)
             if machine.where.get(key) == found:
                 continue
             machine.where[key] = found
             changed.append(key)
+            self.changes[key] += 1
             if table.shape[1] < domains.room:
                 table = np.pad(table, ((0, 0), (0, domains.room - table.shape[1])))  # noqa: PLW2901
                 self._tables[key] = (domains, table)

@@ -285,7 +285,6 @@ class Greedy:
             became = self.fitting.fit(ask, layout, machine)
             if became is not None:
                 at = self.fleet.open(machine)
-                self.counting.opened(machine)
                 self._put(at, machine, ask, pod, became)
                 self._spend(template, machine.flags)
                 return self._promised(ask, pod, machine.name)

@@ -28,6 +28,12 @@ class SpreadTally(msgspec.Struct, frozen=True):
     """The pod itself is one of those that are counted."""
     potential: tuple[int, ...]
 
+    @property
+    def version(self) -> int:
+        """It changes whenever it may have changed who is where, or where anybody may be."""
+        presence = self.tally.presence
+        return self.tally.version + (0 if presence is None else presence.version)
+
 
 class NearTally(msgspec.Struct, frozen=True):
     """One group of affinity terms; ``is_own``: the pod is one of those whom it looks for."""
@@ -64,6 +70,8 @@ class Layout:
             *(tally for group in self.near for tally in group.tallies),
             *self.apart,
         )
+        presences = (one.tally.presence for one in self.spreads)
+        self._presences = [one for one in presences if one is not None]
         by_key = {one.domains.key: one.domains for one in (*self.tallies, *self.watched)}
         self.domains = tuple(by_key[key] for key in sorted(by_key))
         self._needed = {one.tally.domains.key for one in self.spreads}
@@ -80,7 +88,9 @@ class Layout:
     @property
     def version(self) -> int:
         """It changes whenever an answer may have."""
-        return sum(tally.version for tally in self.tallies)
+        return sum(tally.version for tally in self.tallies) + sum(
+            presence.version for presence in self._presences
+        )
 
     def needs_domain(self, key: str) -> bool:
         """True when a node without the label will not do."""
@@ -139,13 +149,16 @@ class Layout:
         """How many pods the emptiest domain of a spread constraint has."""
         one = self.spreads[at]
         found = self._least.get(at)
-        if found is None or found[0] != one.tally.version:
-            found = self._least[at] = (one.tally.version, _least(one))
+        if found is None or found[0] != one.version:
+            found = self._least[at] = (one.version, _least(one))
         return found[1]
 
 
 def _least(one: SpreadTally) -> int:
-    present: Flags = one.tally.sites > 0
-    present[list(one.potential)] = True
-    counts = one.tally.certain[present]
+    certain, potential = one.tally.certain, list(one.potential)
+    if potential and not certain[potential].all():
+        return 0  # Nothing is emptier.
+    present = one.tally.present()
+    present[potential] = True
+    counts = certain[present]
     return int(counts.min()) if len(counts) >= max(one.spread.min_domains, 1) else 0

@@ -1,7 +1,7 @@
 """Pods by domain, kept up to date: the counts of ``company``, one tally for each question asked.
 
-A tally counts certain and possible pods in each domain of a label, and how many sites lie there. A
-machine's share is remembered, so that it can be taken back when the machine is narrowed down.
+A tally counts certain and possible pods in each domain of a label, and how many nodes lie there.
+A machine's share is remembered, so that it can be taken back when the machine is narrowed down.
 
 Must not: decide anything from a count.
 """
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from unmoor.engine.bulk.crowd import Person
 from unmoor.engine.bulk.numbering import Domains
+from unmoor.engine.bulk.presence import Presence
 from unmoor.engine.bulk.shapes import Flags
 
 Counts = npt.NDArray[np.int64]
@@ -29,12 +30,12 @@ class Tally:
     """One question. ``version`` changes whenever an answer may have."""
 
     def __init__(
-        self, number: int, domains: Domains, weight: Weight, may_count: Callable[[object], bool]
+        self, number: int, domains: Domains, weight: Weight, presence: Presence | None
     ) -> None:
-        """``may_count``: whether an opened machine counts at all."""
+        """``presence``: which machines to come count; None: all do, and only for their pods."""
         self.number = number
         self.domains = domains
-        self.may_count = may_count
+        self.presence = presence
         self.weigh = weight
         self.people: dict[int, tuple[Person, int]] = {}
         """Whoever of those met so far is counted, by number, and how often."""
@@ -45,14 +46,15 @@ class Tally:
         self.version = 0
         self.keys: frozenset[str] = frozenset((domains.key,))
         """Labels of a machine that decide whether and where it counts."""
-        self.is_choosy = False
-        """What else a machine may become decides, too."""
-        self.counts_sites = False
-        """Where nobody is matters as well: a domain without pods is one to be filled."""
         self.hint: Hashable = None
         """A mark that everybody whom it counts has."""
         self.is_live = False
         """It is kept up to date in the simulation that runs."""
+
+    @property
+    def is_choosy(self) -> bool:
+        """True when what else a machine may become decides, too, whether it counts."""
+        return self.presence is not None and self.presence.is_choosy
 
     def weight(self, person: Person) -> int:
         """How often a person who has been met counts here."""
@@ -66,6 +68,11 @@ class Tally:
             self.certain = np.pad(self.certain, (0, missing))
             self.possible = np.pad(self.possible, (0, missing))
             self.sites = np.pad(self.sites, (0, missing))
+
+    def present(self) -> Flags:
+        """Return the domains in which something lies that counts, with pods or without."""
+        found: Flags = self.sites > 0
+        return found if self.presence is None else found | self.presence.lying()
 
     def most(self, where: Counts) -> Counts:
         """So many there may be in each of these domains."""
@@ -111,9 +118,7 @@ class Tally:
             self.grow()
         counted = self.certain if len(domains) == 1 else self.possible
         for one in domains:
-            self.sites[one] += sign
-            if pods:
-                counted[one] += sign * pods
+            counted[one] += sign * pods
         self.total += sign * pods * len(domains)
 
 
