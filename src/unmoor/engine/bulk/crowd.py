@@ -73,6 +73,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     person: Person
     kind: int
     row: Amounts
+    asked: tuple[tuple[int, int], ...]
+    """The same as columns and amounts, without what it does not ask for."""
     is_too_large: bool
 
 
@@ -137,13 +139,15 @@ class Crowd:
         role = self._role(pod, level)
         wish = with_size(role.outline, pod, self._requests)
         limit = resources.AMOUNT_LIMIT
+        row = amounts([wish.requests], self._columns)[0]
         return Ask(
             number=len(self._asks),
             role=role.number,
             wish=wish,
             person=role.person,
             kind=role.kind,
-            row=amounts([wish.requests], self._columns)[0],
+            row=row,
+            asked=tuple((column, one) for column, one in enumerate(row.tolist()) if one > 0),
             is_too_large=any(amount >= limit for amount in wish.requests.values()),
         )
 

@@ -5,6 +5,8 @@ Must not: choose a machine, or change one.
 
 from __future__ import annotations
 
+import numpy as np
+
 from unmoor.engine import judge
 from unmoor.engine.bulk.counting import Counting
 from unmoor.engine.bulk.crowd import Ask
@@ -28,6 +30,10 @@ class Fitting:
         self._counting = counting
         self._tolerated: dict[tuple[int, int], bool] = {}
         self._ways: dict[int, tuple[tuple[int, Requirements], ...]] = {}
+
+    def suits_any(self, ask: Ask) -> bool:
+        """Return whether the class asks nothing of a machine but room."""
+        return any(not len(way) for way in ask.wish.ways)
 
     def ways(self, ask: Ask) -> tuple[tuple[int, Requirements], ...]:
         """Return the alternatives of the class, numbered."""
@@ -53,14 +59,14 @@ class Fitting:
         if ask.wish.held and collisions(ask.wish.held, machine.held):
             return None
         room = machine.flags & self._types.have_room(machine.row + ask.row)
-        if not room.any():
+        if not np.count_nonzero(room):
             return None
         for number, way in self.ways(ask):
             shape = self._shapes.with_way(machine.shape, number, way)
             if shape is None:
                 continue
             flags: Flags = room & shape.types
-            found = (shape, flags) if flags.any() else None
+            found = (shape, flags) if np.count_nonzero(flags) else None
             for domains in layout.domains:
                 if found is not None:
                     found = self._in_a_domain(layout, machine, found, domains.key)
@@ -90,7 +96,7 @@ class Fitting:
             values = tuple(sorted(domains.names[one] for one in choice))
             narrowed = self._shapes.in_domains(shape, key, values)
             left: Flags = flags & narrowed.types
-            if left.any():
+            if np.count_nonzero(left):
                 return narrowed, left
         return None
 

@@ -9,12 +9,12 @@ Must not: judge; whoever picks a machine by its bound asks exactly before puttin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from copy import copy
 
 import numpy as np
 
-from unmoor.engine.bulk.crowd import Ask, fits_in
+from unmoor.engine.bulk.crowd import Ask
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Amounts, Flags, Shape, Types
 from unmoor.engine.bulk.tallies import Counts, Share
@@ -95,8 +95,10 @@ class Fleet:
         self.types = types
         self.all: list[Machine] = []
         self.started = 0
-        self.bound: Amounts = np.zeros((16, columns), dtype=np.int64)
-        self.pods: Counts = np.zeros(16, dtype=np.int64)
+        self.bound: Amounts = np.zeros((columns, 16), dtype=np.int64)
+        """By resource, of each machine: what lies together is compared faster."""
+        self.order: Counts = np.zeros(16, dtype=np.int64)
+        """Fewest pods first, the oldest of equals."""
         self.shapes: Counts = np.zeros(16, dtype=np.int64)
         self.hosts: Counts = np.zeros(16, dtype=np.int64)
         self.bases: Counts = np.zeros(16, dtype=np.int64)
@@ -125,7 +127,7 @@ class Fleet:
         at = len(self.all)
         self.all.append(machine)
         self.started += machine.is_started
-        if at >= len(self.pods):
+        if at >= len(self.order):
             self._grow()
         self.hosts[at] = machine.host
         self.bases[at] = self.base_of(machine)
@@ -179,9 +181,9 @@ class Fleet:
         return self._base_numbers[key]
 
     def _grow(self) -> None:
-        more = len(self.pods)
-        self.bound = np.pad(self.bound, ((0, more), (0, 0)))
-        self.pods = np.pad(self.pods, (0, more))
+        more = len(self.order)
+        self.bound = np.pad(self.bound, ((0, 0), (0, more)))
+        self.order = np.pad(self.order, (0, more))
         self.shapes = np.pad(self.shapes, (0, more))
         self.hosts = np.pad(self.hosts, (0, more))
         self.bases = np.pad(self.bases, (0, more))
@@ -192,9 +194,9 @@ class Fleet:
     def refresh(self, at: int) -> list[str]:
         """Work out a row anew, after its machine has changed; return the labels that have."""
         machine = self.all[at]
-        self.bound[at] = self.types.largest(machine.flags) - machine.row
+        self.bound[:, at] = self.types.largest(machine.flags) - machine.row
         changed = []
-        self.pods[at] = len(machine.pods)
+        self.order[at] = len(machine.pods) * _MANY + at
         if self.shapes[at] != machine.shape.number:
             self.shapes[at] = machine.shape.number
             self.reshaped += 1
@@ -221,9 +223,9 @@ class Fleet:
         """Return machines by domains: in which each may still lie."""
         found = self._tables.get(domains.key)
         if found is None:
-            table = np.zeros((len(self.pods), domains.room), dtype=bool)
+            table = np.zeros((len(self.order), domains.room), dtype=bool)
             self._tables[domains.key] = (domains, table)
-            self._bits[domains.key] = np.zeros(len(self.pods), dtype=np.int64)
+            self._bits[domains.key] = np.zeros(len(self.order), dtype=np.int64)
             for at in range(len(self.all)):
                 self.refresh(at)
             found = self._tables[domains.key]
@@ -242,10 +244,18 @@ class Fleet:
 
     def has_room(self, ask: Ask) -> Flags:
         """Return which machines may have room; never false where one has."""
-        return fits_in(self.bound[: len(self.all)], ask.row)
+        count, found = len(self.all), None
+        for column, amount in ask.asked:
+            enough: Flags = self.bound[column, :count] >= amount
+            found = enough if found is None else np.logical_and(found, enough, out=found)
+        return np.ones(count, dtype=bool) if found is None else found
 
-    def emptiest(self, flags: Flags) -> int:
-        """Return the row of the machine with the fewest pods among these, the oldest of equals."""
-        count = len(self.all)
-        order = self.pods[:count] * _MANY + np.arange(count)
-        return int(np.where(flags, order, _NONE).argmin())
+    def emptiest_first(self, flags: Flags) -> Iterator[int]:
+        """Yield the rows of these machines, those with fewest pods first, the oldest of equals."""
+        order = np.where(flags, self.order[: len(self.all)], _NONE)
+        while True:
+            at = int(order.argmin())
+            if order[at] == _NONE:
+                return
+            yield at
+            order[at] = _NONE

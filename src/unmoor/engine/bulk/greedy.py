@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from unmoor.engine import judge, oracle
 from unmoor.engine.bulk import improve
@@ -25,6 +24,7 @@ from unmoor.engine.bulk.fitting import Fitting
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import Layout
+from unmoor.engine.bulk.numbering import Verdicts
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.bulk.shapes import Amounts, Flags, Market, Shape, Shapes, amounts
 from unmoor.engine.company import watched_by
@@ -84,7 +84,7 @@ class Greedy:
         self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
         self._layouts: dict[Hashable, tuple[int, Layout]] = {}
         self._potentials: dict[int, Potential] = {}
-        self._suited: dict[int, npt.NDArray[np.int8]] = {}
+        self._suited: dict[int, Verdicts] = {}
         self._capacity: dict[str, Amounts] = {}
         for one in scene.started:
             self.fleet.open(self._next(one, one.name))
@@ -236,7 +236,9 @@ class Greedy:
         count = len(self.fleet)
         if not count:
             return False
-        found = self.fleet.has_room(ask) & self._suit(ask)
+        found = self.fleet.has_room(ask)
+        if not self.fitting.suits_any(ask):
+            found &= self._suit(ask)
         for domains in layout.domains:
             allowed = layout.allowed(domains)
             if domains.key == names.HOSTNAME:
@@ -244,38 +246,27 @@ class Greedy:
                 continue
             or_nowhere = not layout.needs_domain(domains.key)
             found &= self.fleet.may_lie(domains, allowed, or_nowhere=or_nowhere)
-        while found.any():
-            at = self.fleet.emptiest(found)
+        for at in self.fleet.emptiest_first(found):
             machine = self.fleet.all[at]
             became = self.fitting.fit(ask, layout, machine)
             if became is not None:
                 machine = self.fleet.own(at)
                 self._put(at, machine, ask, pod, became)
                 return self._promised(ask, pod, machine.name)
-            found[at] = False
         return False
 
     def _suit(self, ask: Ask) -> Flags:
         """Return which machines could become what the pod wants, shape by shape."""
-        count = len(self.fleet)
-        shapes = self.fleet.shapes[:count]
-        table = self._suited.get(ask.kind)
-        if table is None or len(table) < len(self.shapes):
-            known = np.full(max(2 * len(self.shapes), 64), -1, dtype=np.int8)
-            if table is not None:
-                known[: len(table)] = table
-            table = self._suited[ask.kind] = known
-        found = table[shapes]
-        if (found < 0).any():
-            for number in np.unique(shapes[found < 0]).tolist():
+        verdicts = self._suited.get(ask.kind)
+        if verdicts is None:
+
+            def suits(number: int) -> bool:
                 shape = self.shapes.all[number]
-                table[number] = any(
-                    self.shapes.with_way(shape, at, way) is not None
-                    for at, way in self.fitting.ways(ask)
-                )
-            found = table[shapes]
-        flags: Flags = found == 1
-        return flags
+                ways = self.fitting.ways(ask)
+                return any(self.shapes.with_way(shape, at, way) is not None for at, way in ways)
+
+            verdicts = self._suited[ask.kind] = Verdicts(suits)
+        return verdicts.of(self.fleet.shapes[: len(self.fleet)])
 
     def _place_new(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
         for template in self.templates:

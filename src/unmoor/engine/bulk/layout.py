@@ -118,8 +118,9 @@ class Layout:
         version = self.version + domains.room
         found = self._kept.get(domains.key)
         if found is None or found[0] != version:
-            where = np.arange(domains.room)
-            found = self._kept[domains.key] = (version, self.lets(domains, where))
+            self._grow(domains)
+            flags = self._let(domains, slice(None), np.ones(domains.room, dtype=bool))
+            found = self._kept[domains.key] = (version, flags)
         return found[1]
 
     def lets(self, domains: Domains, where: Counts) -> Flags:
@@ -127,10 +128,19 @@ class Layout:
 
         -1 stands for a node without the label.
         """
-        found: Flags = np.ones(len(where), dtype=bool)
+        self._grow(domains)
+        found = self._let(domains, where, np.ones(len(where), dtype=bool))
+        found[where < 0] = not self.needs_domain(domains.key)
+        return found
+
+    def _grow(self, domains: Domains) -> None:
         for tally in self.tallies:
             if tally.domains is domains:
                 tally.grow()
+
+    def _let(
+        self, domains: Domains, where: Counts | slice[None, None, None], found: Flags
+    ) -> Flags:
         for at, one in enumerate(self.spreads):
             if one.tally.domains is domains:
                 most = one.spread.max_skew + self._emptiest(at) - int(one.is_counted)
@@ -142,7 +152,6 @@ class Layout:
         for tally in self.apart:
             if tally.domains is domains:
                 found &= tally.most(where) == 0
-        found[where < 0] = not self.needs_domain(domains.key)
         return found
 
     def _emptiest(self, at: int) -> int:

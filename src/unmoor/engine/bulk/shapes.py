@@ -47,6 +47,7 @@ class Types:
         self.all = tuple(known.values())
         self._row = {key: at for at, key in enumerate(known)}
         self.allocatable = amounts([one.allocatable for one in self.all], columns)
+        self._by_column = np.ascontiguousarray(self.allocatable.T)
         pairs = {(o.zone, o.capacity_type) for one in self.all for o in one.offerings}
         self.pairs = sorted(pairs)
         self._number = {pair: at for at, pair in enumerate(self.pairs)}
@@ -103,10 +104,12 @@ class Types:
 
     def have_room(self, row: Amounts) -> Flags:
         """Return which types have room for these requests; what is not asked for always fits."""
-        flags: Flags = np.ones(len(self.all), dtype=bool)
-        for column in np.flatnonzero(row > 0):
-            flags &= self.allocatable[:, column] >= row[column]
-        return flags
+        found: Flags | None = None
+        for column, amount in enumerate(row.tolist()):
+            if amount > 0:
+                enough: Flags = self._by_column[column] >= amount
+                found = enough if found is None else np.logical_and(found, enough, out=found)
+        return np.ones(len(self.all), dtype=bool) if found is None else found
 
     def largest(self, flags: Flags) -> Amounts:
         """Return the most of each resource that one of these types has, each for itself."""

@@ -74,9 +74,10 @@ class Tally:
         found: Flags = self.sites > 0
         return found if self.presence is None else found | self.presence.lying()
 
-    def most(self, where: Counts) -> Counts:
+    def most(self, where: Counts | slice[None, None, None]) -> Counts:
         """So many there may be in each of these domains."""
-        return self.certain[where] + self.possible[where]
+        found: Counts = self.certain[where] + self.possible[where]
+        return found
 
     def count_standing(
         self, codes: Counts, counts: Flags, people: Iterable[tuple[Person, Counts, Counts]]
