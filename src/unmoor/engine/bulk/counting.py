@@ -87,7 +87,10 @@ class Counting:
 
     def domains(self, key: str) -> Domains:
         """Return the domains of a label."""
-        return self._domains.setdefault(key, Domains(key))
+        found = self._domains.get(key)
+        if found is None:
+            found = self._domains[key] = Domains(key)
+        return found
 
     def meet(self, person: Person) -> None:
         """Count a person where it matters from now on, and whom it keeps away."""

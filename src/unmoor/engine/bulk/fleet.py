@@ -238,7 +238,7 @@ class Fleet:
             found: Flags = np.any(where & allowed[: where.shape[1]], axis=1)
             return found | ~np.any(where, axis=1) if or_nowhere else found
         bits = self._bits[domains.key][: len(self.all)]
-        wanted = bits_of(np.flatnonzero(allowed).tolist())
+        wanted = int.from_bytes(np.packbits(allowed, bitorder="little").tobytes(), "little")
         flags: Flags = (bits & wanted) != 0
         return flags | (bits == 0) if or_nowhere else flags
 

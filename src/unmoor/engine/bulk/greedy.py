@@ -212,6 +212,8 @@ class Greedy:
 
     def _is_taken(self, ask: Ask) -> bool:
         """A claim that is for one pod only may have one already, wherever that pod is."""
+        if not ask.wish.needs:
+            return False
         wanted = [need.claim for need in ask.wish.needs if need.is_exclusive]
         namespace = ask.wish.pod.namespace
         return any(

@@ -226,9 +226,9 @@ def _roles(machines: list[Machine]) -> Iterator[list[Slot]]:
         for number, ask in enumerate(machine.asks):
             if ask.wish.held or ask.wish.needs:
                 continue
-            if ask.number not in contents:
-                contents[ask.number] = _role(ask)
-            found.setdefault(contents[ask.number], []).append(Slot(at, number))
+            if ask.role not in contents:
+                contents[ask.role] = _role(ask)
+            found.setdefault(contents[ask.role], []).append(Slot(at, number))
     yield from (slots for slots in found.values() if len(slots) > 1)
 
 

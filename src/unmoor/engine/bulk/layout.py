@@ -88,9 +88,12 @@ class Layout:
     @property
     def version(self) -> int:
         """It changes whenever an answer may have."""
-        return sum(tally.version for tally in self.tallies) + sum(
-            presence.version for presence in self._presences
-        )
+        found = 0
+        for tally in self.tallies:
+            found += tally.version
+        for presence in self._presences:
+            found += presence.version
+        return found
 
     def needs_domain(self, key: str) -> bool:
         """True when a node without the label will not do."""

@@ -85,3 +85,10 @@ class Verdicts:
     def _grow(self, number: int) -> None:
         more = 2 * number + 2 - len(self._known)
         self._known = np.pad(self._known, (0, more), constant_values=-1)
+
+
+def longer(array: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.int64]:
+    """Return the same with zeros behind; many are small, and ``np.pad`` is slow for those."""
+    found = np.zeros(length, dtype=np.int64)
+    found[: len(array)] = array
+    return found

@@ -65,9 +65,10 @@ class Presence:
     def version(self) -> int:
         """It changes whenever an answer may have."""
         fleet = self._fleet
-        changes = sum(fleet.changes[one.key] for one in self._needed)
-        reshaped = 0 if self._by_shape is None else fleet.reshaped
-        return self._epoch + len(fleet) + changes + reshaped
+        found = self._epoch + len(fleet)
+        for one in self._needed:
+            found += fleet.changes[one.key]
+        return found if self._by_shape is None else found + fleet.reshaped
 
     def has(self, machine: Machine) -> bool:
         """Return whether a machine counts."""

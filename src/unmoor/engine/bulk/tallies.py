@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unmoor.engine.bulk.crowd import Person
-from unmoor.engine.bulk.numbering import Domains
+from unmoor.engine.bulk.numbering import Domains, longer
 from unmoor.engine.bulk.presence import Presence
 from unmoor.engine.bulk.shapes import Flags
 
@@ -63,11 +63,11 @@ class Tally:
 
     def grow(self) -> None:
         """Make room for domains that have come since."""
-        missing = self.domains.room - len(self.certain)
-        if missing > 0:
-            self.certain = np.pad(self.certain, (0, missing))
-            self.possible = np.pad(self.possible, (0, missing))
-            self.sites = np.pad(self.sites, (0, missing))
+        room = self.domains.room
+        if room > len(self.certain):
+            self.certain = longer(self.certain, room)
+            self.possible = longer(self.possible, room)
+            self.sites = longer(self.sites, room)
 
     def present(self) -> Flags:
         """Return the domains in which something lies that counts, with pods or without."""
