@@ -15,7 +15,7 @@ import msgspec
 from unmoor.engine.daemons import Daemon, asked_of
 from unmoor.engine.limits import left_by
 from unmoor.engine.scene import Started, Template
-from unmoor.engine.sites import offerings_of, suits
+from unmoor.engine.sites import all_sold, all_suiting
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.machine import Machine
@@ -92,7 +92,7 @@ class Ahead:
 
     def _in_stock(self, future: _Future | None) -> _Future | None:
         """As if everything were to be had, where nothing is."""
-        if future is None or _to_be_had(future.types, future.requirements):
+        if future is None or all_sold(future.types, future.requirements):
             return future
         types = (self._restocked.setdefault(one.name, _restocked(one)) for one in future.types)
         return msgspec.structs.replace(future, types=tuple(types))
@@ -143,7 +143,7 @@ def _future(
     suiting = _suiting((by_name[name] for name in named), requirements)
     return _Future(
         requirements=requirements,
-        types=_to_be_had(suiting, requirements) or suiting,
+        types=all_sold(suiting, requirements) or suiting,
         daemons=asked_of(daemons, requirements, machine.spec.taints),
         capacity=resources.largest(*(one.capacity for one in suiting)),
     )
@@ -164,7 +164,7 @@ def _template(
         )
     requirements = requirements_of(provisioner)
     suiting = _suiting(types, requirements)
-    available = _to_be_had(suiting, requirements)
+    available = all_sold(suiting, requirements)
     return Template(
         provisioner=provisioner.name,
         weight=provisioner.weight,
@@ -172,11 +172,11 @@ def _template(
         taints=provisioner.spec.taints,
         types=available,
         daemons=asked_of(daemons, requirements, provisioner.spec.taints),
-        problem="" if available else _nothing_to_be_had(provisioner, requirements, suiting),
+        problem="" if available else _nothingall_sold(provisioner, requirements, suiting),
     )
 
 
-def _nothing_to_be_had(
+def _nothingall_sold(
     provisioner: Provisioner, requirements: Requirements, suiting: tuple[InstanceType, ...]
 ) -> str:
     subject = f"provisioner/{provisioner.name}: spec.requirements"
@@ -197,13 +197,7 @@ def _suiting(types: Iterable[InstanceType], requirements: Requirements) -> tuple
     """The types that suit, to be had or not."""
     if any(one.is_nothing for one in requirements):
         return ()
-    return tuple(one for one in types if suits(one, requirements))
-
-
-def _to_be_had(
-    types: Iterable[InstanceType], requirements: Requirements
-) -> tuple[InstanceType, ...]:
-    return tuple(one for one in types if offerings_of(one, requirements))
+    return all_suiting(types, requirements)
 
 
 def _restocked(one: InstanceType) -> InstanceType:

@@ -148,14 +148,44 @@ def suits(one: InstanceType, requirements: Requirements) -> bool:
     return all(_agrees(one, wanted) for wanted in requirements)
 
 
+def all_suiting(
+    types: Iterable[InstanceType], requirements: Requirements
+) -> tuple[InstanceType, ...]:
+    """Return the types that :func:`suits`; each value of a label is looked at once."""
+    left = tuple(types)
+    for wanted in requirements:
+        if wanted.key not in OF_OFFERINGS and wanted.key not in OF_NO_TYPE:
+            labels = [type_label(one, wanted.key) for one in left]
+            agreed = {label: _agrees_with(wanted, label) for label in dict.fromkeys(labels)}
+            left = tuple(one for one, label in zip(left, labels, strict=True) if agreed[label])
+    return left
+
+
+def all_sold(types: Iterable[InstanceType], requirements: Requirements) -> tuple[InstanceType, ...]:
+    """Return the types with :func:`offerings_of`; each zone and capacity type is looked at once."""
+    zone, capacity_type = (requirements.get(key) for key in OF_OFFERINGS)
+    asked = tuple(types)
+    pairs = {(each.zone, each.capacity_type) for one in asked for each in one.offerings}
+    allowed = {at for at in pairs if zone.allows(at[0]) and capacity_type.allows(at[1])}
+    return tuple(
+        one
+        for one in asked
+        if any(
+            each.is_available and (each.zone, each.capacity_type) in allowed
+            for each in one.offerings
+        )
+    )
+
+
 def _agrees(one: InstanceType, wanted: Requirement) -> bool:
     key = wanted.key
     if key in OF_OFFERINGS or key in OF_NO_TYPE:
         return True
-    label = type_label(one, key)
-    if label is None and key not in names.WELL_KNOWN_LABELS:
-        return True
-    return wanted.allows(label)
+    return _agrees_with(wanted, type_label(one, key))
+
+
+def _agrees_with(wanted: Requirement, label: str | None) -> bool:
+    return (label is None and wanted.key not in names.WELL_KNOWN_LABELS) or wanted.allows(label)
 
 
 def types_left(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 import msgspec
@@ -32,7 +33,6 @@ from unmoor.runtime.ports import (
 )
 from unmoor.sim.apiserver.server import Server
 from unmoor.sim.apiserver.terms import PLAIN, Terms
-from unmoor.sim.apiserver.watch import Watch
 
 T = TypeVar("T")
 
@@ -121,7 +121,9 @@ class DirectApi:
                 elif watch.take_bookmark():
                     yield Bookmark(str(watch.seen))
                 elif watch.is_open:
-                    await _ready(watch)
+                    ready = asyncio.get_running_loop().create_future()
+                    watch.when_ready(partial(_wake, ready))
+                    await ready
                 else:
                     return
         finally:
@@ -185,12 +187,6 @@ def _as_sent(body: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(body))
 
 
-async def _ready(watch: Watch) -> None:
-    future = asyncio.get_running_loop().create_future()
-
-    def wake() -> None:
-        if not future.done():
-            future.set_result(None)
-
-    watch.when_ready(wake)
-    await future
+def _wake(sleeper: asyncio.Future[None]) -> None:
+    if not sleeper.done():
+        sleeper.set_result(None)
