@@ -66,7 +66,9 @@ def pauses(view: View, late: frozenset[str], moment: Moment) -> dict[str, Pause]
     luck. After two the next is waited for as long as a machine may take to get a node, twice as
     long after each further one; until a younger one is ready, or they are gone.
     """
-    failed: dict[str, list[Node]] = {}
+    if not late:
+        return {}  # As nearly always: nobody has to be looked at.
+    failed: dict[str, list[tuple[datetime, str]]] = {}
     newest_up: dict[str, datetime] = {}
     for node in view.all(NODES).values():
         owner, made_at = node.provisioner_name, node.metadata.creation_timestamp
@@ -75,15 +77,14 @@ def pauses(view: View, late: frozenset[str], moment: Moment) -> dict[str, Pause]
         if node.is_initialized:
             newest_up[owner] = max(newest_up.get(owner, made_at), made_at)
         elif node.name in late:
-            failed.setdefault(owner, []).append(node)
+            failed.setdefault(owner, []).append((made_at, node.name))
     found = {}
     for owner, nodes in sorted(failed.items()):
         up_at = newest_up.get(owner)
-        since = [at for one in nodes if (at := one.metadata.creation_timestamp) is not None]
-        row = [at for at in since if up_at is None or at > up_at]
-        left_s = _pause_s(view, len(row)) - moment.since_s(max(row)) if len(row) > 1 else 0.0
+        row = sorted(one for one in nodes if up_at is None or one[0] > up_at)
+        left_s = _pause_s(view, len(row)) - moment.since_s(row[-1][0]) if len(row) > 1 else 0.0
         if left_s > 0:
-            found[owner] = Pause(tuple(sorted(one.name for one in nodes)), left_s)
+            found[owner] = Pause(tuple(name for _, name in row), left_s)
     return found
 
 
