@@ -248,6 +248,8 @@ PEER = (
     Peer(20_000, 262, 4_000, None),
 )
 TIMES_FASTER, FASTER_FROM_PODS, DEAREST_SHARE = 20, 500, 0.95
+RATES_PER_S = {20_000: 10_000.0}
+"""Where the goal is another than so many times the peer's rate."""
 PREFERRING_PODS, PREFERRING_PER_S, PREFERRING_NODES = 4_000, 77, 4_000
 BACKLOG_PODS, BACKLOG_PEER_S, BACKLOG_GOAL_S = 11_000, 580, 2.0
 
@@ -273,6 +275,7 @@ def read_placing(raw: dict[str, Any]) -> Iterator[Figure]:
         one = raw[str(peer.pods)]
         name = f"{peer.pods:,} pods"
         goal = TIMES_FASTER * peer.per_s if peer.pods >= FASTER_FROM_PODS else None
+        goal = RATES_PER_S.get(peer.pods, goal)
         yield Figure(f"{name}: a second", one["pods"] / one["cpu_s"], "/s", goal, is_most=False)
         yield Figure(f"{name}: times the peer's rate", one["pods"] / one["cpu_s"] / peer.per_s, "")
         yield Figure(f"{name}: machines", one["machines"], "", goal=peer.nodes)
@@ -373,7 +376,10 @@ BENCHMARKS = (
         "The public benchmark's mix on an empty cluster: 400 types, one Provisioner, pods in five "
         "equal kinds (plain; spread over zones; spread over hosts; near their kind; alone on their "
         "host). The peer is the best known implementation, in Go, as measured on such a machine. "
-        "Rates are by processor time. A backlog: whole deployments of 11,000 pods at once.",
+        "Rates are by processor time; 10 times the peer's is the least, 20 times the goal. Small "
+        "crowds are the dear ones: 500 pods are of 389 classes, 1,000 of 669, and each class is "
+        "met for the first time; looking for garbage takes a tenth. A backlog: whole deployments "
+        "of 11,000 pods at once.",
         placing,
         read_placing,
     ),

@@ -190,7 +190,8 @@ class Crowd:
 
 def _own_name(pod: Pod) -> str:
     """A pod with a volume of its own is like no other."""
-    return pod.name if any(volume.ephemeral is not None for volume in pod.spec.volumes) else ""
+    volumes = pod.spec.volumes
+    return pod.name if volumes and any(one.ephemeral is not None for one in volumes) else ""
 
 
 def fits_in(free: Amounts, row: Amounts) -> Flags:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,13 +36,11 @@ GAIN_LEAST_USD_PER_H = 1e-9
 _FINITE = np.finfo(np.float64).max
 
 
-class Slot:
-    """Where a pod of some kind is."""
+class Slot(NamedTuple):
+    """Where a pod of some kind is: it is the ``number``-th pod of a machine."""
 
-    def __init__(self, machine: int, number: int) -> None:
-        """The ``number``-th pod of a machine."""
-        self.machine = machine
-        self.number = number
+    machine: int
+    number: int
 
 
 class Improving:
