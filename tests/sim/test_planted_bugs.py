@@ -8,10 +8,13 @@ that takes minutes begins later (``LATE``).
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from tests.engine import planted
 from tests.sim import misplanning, sabotage
+from tests.sim.misengineering import Misengineered
 from unmoor.sim.mischief import Meddling
 
 SEEDS_MOST = 200
@@ -31,6 +34,7 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"),
     (sabotage.NotReallyEmpty, "a-node-goes-for-a-reason"),
     (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"),
+    (sabotage.BoughtForgotten, "a-pod-gets-one-machine"),
     (sabotage.BatchNeverEnds, "pods-find-a-place"),
     (misplanning.RoomForgotten, "a-machine-is-made-for-want-of-room"),
     (sabotage.LimitIgnored, "limits-hold"),
@@ -38,23 +42,51 @@ BUGS: list[tuple[type[Meddling], str]] = [
 ]
 """(the bug, the rule that it breaks)."""
 
-LATE: dict[type[Meddling], int] = {
-    sabotage.ClockTrusted: 71,
-    sabotage.BoughtForgotten: 18,
-    sabotage.LimitIgnored: 121,
+LATE: dict[tuple[type[Meddling], str], int] = {
+    (sabotage.ClockTrusted, "no-machine-ended-under-a-pod"): 71,
+    (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"): 22,
+    (sabotage.BoughtForgotten, "a-pod-gets-one-machine"): 54,
+    (sabotage.LimitIgnored, "limits-hold"): 121,
 }
 """Where the search for a bug begins that no earlier seed finds: one from seed 1 on came to this."""
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # nine worlds at most, but the machine may have much else to do
-@pytest.mark.parametrize(("bug", "rule"), [pytest.param(b, r, id=b.__name__) for b, r in BUGS])
+@pytest.mark.parametrize(
+    ("bug", "rule"), [pytest.param(b, r, id=f"{b.__name__}-{r}") for b, r in BUGS]
+)
 def test_a_planted_bug_is_found(bug: type[Meddling], rule: str) -> None:
-    seeds = range(LATE.get(bug, 1), SEEDS_MOST + 1)
+    seeds = range(LATE.get((bug, rule), 1), SEEDS_MOST + 1)
     played = (sabotage.play(seed, HOURS, bug()) for seed in seeds)
     found = next((result for result in played if result.rule == rule), None)
 
     assert found is not None, f"no seed up to {SEEDS_MOST} has found it"
+    assert _told_without_a_bug(found.seed) == ""
+
+
+IN_THE_ENGINE = [
+    (planted.SPREAD, "promises-are-kept", 16),
+    (planted.APART, "promises-are-kept", 17),
+    (planted.PORT, "promises-are-kept", 12),
+    (planted.DAEMONS, "a-machine-has-room-for-its-pods", 26),
+    (planted.LIMIT, "limits-hold", 12),
+]
+"""(the bug, the rule that it breaks, where the search begins: at a seed that has found it)."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("bug", "rule", "first"), IN_THE_ENGINE)
+def test_a_bug_planted_in_the_engine_is_found(
+    bug: str, rule: str, first: int, tmp_path: Path
+) -> None:
+    with planted.fast_engine(bug, tmp_path) as engine:
+        seeds = range(first, SEEDS_MOST + 1)
+        played = (sabotage.play(seed, HOURS, Misengineered(engine)) for seed in seeds)
+        found = next((result for result in played if result.rule == rule), None)
+
+    assert found is not None, f"no seed from {first} to {SEEDS_MOST} has found it"
     assert _told_without_a_bug(found.seed) == ""
 
 

@@ -12,6 +12,7 @@ from tests.sim import sabotage
 from unmoor.policy.methods import METHODS
 from unmoor.sim import methods
 from unmoor.sim.acts import ACTS
+from unmoor.sim.demands import BOOTS, GREEN, LOGS, SHORTAGES, WISHES, Demands
 from unmoor.sim.draws import API_FAULTS, CLOUD_FAULTS, FAULTS_LEAST, HABITS, MISCHIEF, draw
 from unmoor.sim.mischief import HAPPENS
 
@@ -73,6 +74,23 @@ def test_every_fault_and_every_habit_is_drawn_by_some_seed() -> None:
         *MISCHIEF,
     }
     assert habits == set(HABITS)
+
+
+def test_a_third_of_the_worlds_is_about_provisioning_and_has_all_of_it() -> None:
+    draws = [draw(seed, sorted(sabotage.TYPES_BY_NAME)) for seed in range(1, 201)]
+
+    hard = [one for one in draws if one.demands != Demands()]
+    wishes = {wish for one in hard for some in one.demands.wishes.values() for wish in some}
+    short = {shortage.what for one in hard for shortage in one.demands.shortages}
+    apps = {ref.name for one in hard for ref, _ in one.apps}
+    owners = {ref.name for one in hard for ref, _ in one.provisioners}
+
+    assert 50 <= len(hard) <= 85
+    assert wishes == set(WISHES)
+    assert short == set(SHORTAGES)
+    assert {one.demands.boot_s for one in hard} == set(BOOTS)
+    assert LOGS in apps
+    assert GREEN in owners
 
 
 def test_all_that_can_be_drawn_can_be_done() -> None:

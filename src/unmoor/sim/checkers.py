@@ -346,12 +346,10 @@ def _limits_hold(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
 
 
 def _one_command(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """One voluntary command at a time."""
-    del act
-    if entry.type != "ADDED":
-        return
-    for other in self.truth.all("Disruption"):
-        if true.uid(other) != true.uid(entry.obj) and true.is_active(other):
+    """One voluntary command at a time; one that another process has just begun may be unknown."""
+    for other in self.truth.all("Disruption") if entry.type == "ADDED" else ():
+        is_news = self.truth.is_news(other, act.who, self.allowances.blind_s)
+        if true.uid(other) != true.uid(entry.obj) and true.is_active(other) and not is_news:
             yield f"{true.name(other)} is not over yet"
 
 

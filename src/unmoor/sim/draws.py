@@ -19,6 +19,7 @@ from unmoor.model.base import JSON
 from unmoor.model.wording import counted
 from unmoor.sim import manifests
 from unmoor.sim.actors.kubelet import RUN_SECONDS, STOP_SECONDS
+from unmoor.sim.demands import Demands, demands_of
 from unmoor.sim.faults import ApiFaults, CloudFaults, Ratio
 from unmoor.sim.manifests import Manifest
 
@@ -114,6 +115,8 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     """What people do, and how often."""
     pause_s: float
     """The mean time between two of their acts."""
+    demands: Demands
+    """Pods, Provisioners and workloads are listed above with these applied already."""
 
     def lines(self) -> Iterator[str]:
         """What was drawn, for people."""
@@ -121,6 +124,7 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
         yield f"seed {self.seed}: {counted(len(self.machines), 'machine')} of {having}"
         yield f"  {counted(self.foreign, 'node')} of others; types {', '.join(self.types)}"
         yield f"  workloads: {', '.join(str(ref) for ref, _ in self.apps)}"
+        yield from self.demands.lines()
         budgets = ", ".join(f"{ref.name} {_rule_of(body)}" for ref, body in self.budgets)
         yield f"  budgets: {budgets or 'none'}"
         yield f"  settings: {', '.join(f'{k}={v}' for k, v in sorted(self.settings.items()))}"
@@ -150,6 +154,7 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
     apps = tuple(_apps(dice))
+    demands = demands_of(seed, APPS, apps)
     budgets = tuple(_budgets(dice, apps))
     faults = tuple(sorted(dice.sample(KINDS_OF_FAULTS, dice.randint(FAULTS_LEAST, FAULTS_MOST))))
     api = {name: _rate(dice, name) for name in API_FAULTS if f"api {name}" in faults}
@@ -157,10 +162,10 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
     return Draw(
         seed=seed,
         types=types,
-        provisioners=provisioners,
+        provisioners=(*provisioners, *demands.provisioners),
         machines=machines,
         foreign=dice.randint(1, 2),
-        apps=apps,
+        apps=demands.of(apps),
         budgets=budgets,
         settings=_settings(dice),
         faults=faults,
@@ -169,6 +174,7 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
         mischief={kind: dice.randint(1, 6) for kind in MISCHIEF if kind in faults},
         habits=_habits(dice),
         pause_s=dice.choice((60.0, 120.0, 240.0, 400.0)),
+        demands=demands,
     )
 
 

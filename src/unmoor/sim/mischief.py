@@ -13,6 +13,7 @@ import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
 from random import Random
 
@@ -22,9 +23,11 @@ from unmoor.runtime.ports import Api, Cloud
 from unmoor.runtime.reconciler import Reconciler
 from unmoor.runtime.reconcilers import RECONCILERS
 from unmoor.runtime.story import Record, Story
+from unmoor.sim import promises
 from unmoor.sim.checkers import Checkers
 from unmoor.sim.draws import CLUSTER, Draw
 from unmoor.sim.faults import FaultyApi, FaultyCloud
+from unmoor.sim.promises import Promises
 from unmoor.sim.trap import Trap, When
 from unmoor.sim.witness import Witness
 from unmoor.sim.world import Process, World
@@ -58,7 +61,7 @@ class Member:
             Options(identity=who, cluster=CLUSTER, lease=lease),
             api=crew.meddling.api(self.api),
             cloud=crew.meddling.cloud(self.cloud),
-            observers=(self.story, crew.notice),
+            observers=(self.story, partial(crew.notice, who)),
             reconcilers=crew.reconcilers,
         )
 
@@ -106,6 +109,7 @@ class Crew:
         self.meddling = meddling
         self.reconcilers = meddling.rows(RECONCILERS)
         self.counts: Counter[str] = Counter()
+        self._promises = Promises(checkers.truth, checkers.breach)
         self.first = Member(self, "unmoor-a", LEASE)
         self.second = Member(self, "unmoor-b", LEASE)
         self.third = Member(self, "unmoor-c", None)
@@ -118,11 +122,14 @@ class Crew:
         """All, running or not. Only the third acts without a lease."""
         return (self.first, self.second, self.third)
 
-    def notice(self, record: Record) -> None:
-        """A step of unmoor never crashes, whatever it finds."""
+    def notice(self, who: str, record: Record) -> None:
+        """A step of unmoor never crashes, whatever it finds; what it promises is kept."""
         if record.crash:
             last = record.crash.strip().splitlines()[-1]
             self.checkers.breach("no-step-crashes", f"{record.reconciler} {record.key}: {last}")
+        plan = promises.plan_of(who, record)
+        if plan is not None:
+            self._promises.note(plan, self.checkers.allowances.blind_s)
 
     async def run(self, until_s: float) -> None:
         """Let it all happen, until ``until_s``."""

@@ -3,7 +3,7 @@
 Plain code on the server's objects, like all that checks: what unmoor may not know yet, since a
 watch hangs or another instance has just acted, is left out of what is held against it.
 
-Must not: import engine, policy or lifecycle, or know where a pod fits.
+Must not: import engine, policy or lifecycle, or know where a pod fits (``promises`` does).
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from collections.abc import Iterator
 from unmoor.model import names, resources
 from unmoor.model.base import JSON
 from unmoor.model.resources import Resources
+from unmoor.sim import promises
 from unmoor.sim import truth as true
 from unmoor.sim.truth import Truth
 
 
 def needless(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
-    """Say when more machines are on their way than pods are without a place, or were lately."""
+    """Say when more machines are on their way than pods are without a place, or were lately.
+
+    A machine counts while it is to take one of them, and would.
+    """
+    without = truth.without_place(blind_s)
+    expected = promises.expected(truth, without)
     coming = [
         true.name(one)
         for one in truth.all("Machine")
@@ -26,8 +32,8 @@ def needless(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
         and not true.is_deleting(one)
         and not (one.get("status") or {}).get("nodeName")
         and one is not made
+        and true.name(one) in expected
     ]
-    without = truth.without_place(blind_s)
     if len(coming) + 1 > len(without):
         pods = ", ".join(without) or "none"
         yield f"pods without a place: {pods}; machines on their way: {', '.join(coming) or 'none'}"
@@ -36,7 +42,8 @@ def needless(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
 def beyond_limits(truth: Truth, made: JSON, who: str, blind_s: float) -> Iterator[str]:
     """Say when a machine is made although its Provisioner has as much as it may have.
 
-    A machine has what its status says, or at least what it was made for.
+    A machine has what its status says, or at least what it was made for. One that a person has
+    written counts once it is launched: there may be no such machine.
     """
     owner = _provisioner_of(made)
     provisioner = truth.get("Provisioner", owner)
@@ -51,6 +58,8 @@ def beyond_limits(truth: Truth, made: JSON, who: str, blind_s: float) -> Iterato
         by, at = truth.made.get(true.uid(one), ("", truth.time_s()))
         is_unseen = by != who and at > lately and not _is_older(truth, one, blind_s)
         if one is made or _provisioner_of(one) != owner or is_unseen or provider_id in seen:
+            continue
+        if not provider_id and true.uid(one) not in truth.made:
             continue
         if not true.is_deleting(one) and not _is_leaving(truth, provider_id):
             is_known = truth.launched_at.get(true.uid(one), truth.time_s()) <= lately

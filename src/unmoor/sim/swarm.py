@@ -32,6 +32,7 @@ from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, Draw, draw
 from unmoor.sim.faults import NEVER
 from unmoor.sim.mischief import Crew, Meddling
 from unmoor.sim.people import People
+from unmoor.sim.shortages import Shortages
 from unmoor.sim.truth import Truth
 from unmoor.sim.witness import Witness
 from unmoor.sim.world import Delays, World
@@ -97,19 +98,21 @@ class _Run:
     ) -> None:
         self._draw = drawn
         self._seconds = seconds
-        self._world = World(drawn.seed, cloud=cloud, types=types, delays=PATIENT)
+        delays = PATIENT if drawn.demands.boot_s is None else _slow(drawn.demands.boot_s)
+        self._world = World(drawn.seed, cloud=cloud, types=types, delays=delays)
         self._witness = Witness(self._time_s)
         self._truth = Truth(
             self._world.server,
             CLUSTER,
             self._time_s,
             tuple(types.values()),
-            drawn.cloud.stock_out == NEVER,
+            drawn.cloud.stock_out == NEVER and not drawn.demands.shortages,
         )
         self._allowances = Allowances(unseen_s=_unseen_s(drawn), blind_s=_blind_s(drawn))
         self._checkers = Checkers(self._truth, self._witness, self._allowances)
         self._people = People(self._world.api, self._world.clock, drawn, self._allowances)
         self._crew = Crew(self._world, drawn, cloud, self._witness, self._checkers, meddling)
+        self._shortages = Shortages(self._world.api, self._world.clock, drawn.demands.shortages)
         self._nodes = 0
 
     def _time_s(self) -> float:
@@ -153,6 +156,7 @@ class _Run:
         acts = (
             asyncio.create_task(self._people.run(), name="people"),
             asyncio.create_task(self._crew.run(end), name="mischief"),
+            asyncio.create_task(self._shortages.run(), name="shortages"),
         )
         try:
             await self._until(lambda: bool(self._checkers.breaches), self._seconds)
@@ -167,6 +171,7 @@ class _Run:
         if self._checkers.breaches:
             return
         await self._crew.calm()
+        await self._shortages.end()
         await self._people.settle()
         self._nodes = sum(1 for _ in self._truth.all("Node"))
         await self._until(
@@ -288,6 +293,11 @@ class _Run:
                 if true.name(instance) in keys:
                     keys.add(instance["spec"].get("machine", ""))
         return frozenset(keys - {""})
+
+
+def _slow(boot_s: tuple[float, float]) -> Delays:
+    kubelet = msgspec.structs.replace(PATIENT.kubelet, boot_s=boot_s)
+    return msgspec.structs.replace(PATIENT, kubelet=kubelet)
 
 
 def _unseen_s(drawn: Draw) -> float:

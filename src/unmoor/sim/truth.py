@@ -58,8 +58,12 @@ class Truth:
         """When a pod on each node (name) last came, changed or went."""
         self.commands: Counter[str] = Counter()
         """How many commands each method has begun."""
+        self.begun: dict[str, tuple[str, float]] = {}
+        """Commands, by uid: which process has begun them, and when."""
         self.made: dict[str, tuple[str, float]] = {}
         """Machines, by uid, that unmoor has made: which process, and when."""
+        self.promised: dict[str, tuple[str, float]] = {}
+        """Where each pod, by uid, was to go, and when unmoor said so last."""
         self.launched_at: dict[str, float] = {}
         """When it was known of each Machine, by uid, which instance it is."""
         self.placeless_until: dict[str, float] = {}
@@ -144,6 +148,11 @@ class Truth:
         ]
         return [*now, *before]
 
+    def is_news(self, command: JSON, who: str, lately_s: float) -> bool:
+        """Tell whether another process than ``who`` has begun a command that lately."""
+        by, at = self.begun.get(uid(command), (who, 0.0))
+        return by != who and at > self.time_s() - lately_s
+
     def _is_placeless(self, pod: JSON) -> bool:
         if not is_workload(pod) or is_deleting(pod):
             return False
@@ -175,6 +184,7 @@ class Truth:
                 self.going |= {name(node) for node in nodes if self.is_ours(node)}
         elif kind == "Disruption" and entry.type == "ADDED":
             self.commands[entry.obj["spec"].get("method", "")] += 1
+            self.begun[uid(entry.obj)] = (who, self.time_s())
 
     def _makes_room(self, entry: Entry, who: str) -> bool:
         old, new = entry.old, entry.obj
@@ -184,7 +194,7 @@ class Truth:
                 is_leaving = entry.type == "DELETED" or is_deleting(new) or not is_workload(new)
                 return bool(node) and node not in self.going and is_leaving
             case "Node":
-                return entry.type != "DELETED" and (old is None or _room_of(old) != _room_of(new))
+                return entry.type != "DELETED" and (old is None or room_of(old) != room_of(new))
             case "Machine":
                 if old is None:
                     return not who
@@ -293,8 +303,8 @@ def has_found_no_place(pod: JSON) -> bool:
     )
 
 
-def _room_of(node: JSON) -> list[Any]:
-    """All that decides who may be on a node."""
+def room_of(node: JSON) -> list[Any]:
+    """Return all that decides who may be on a node."""
     status = node.get("status") or {}
     ready = [one["status"] for one in status.get("conditions") or () if one["type"] == "Ready"]
     labels = node["metadata"].get("labels")

@@ -49,23 +49,23 @@ def overlooked(truth: Truth, made: JSON, blind_s: float, skew_s: float = 0.0) ->
 
     Nothing is said when it cannot be told: unmoor may not know yet of room that was made in the
     last ``blind_s``, and its clock may be off by ``skew_s``; of several machines of one plan, only
-    the first is looked at.
+    the first is looked at; and for what a pod prefers, a machine may be made (spec 9.4).
     Machines that are not launched yet count only in a cloud that is out of nothing.
     """
     lately = truth.time_s() - blind_s
     made_lately = [one for one, (_, at) in truth.made.items() if at > lately]
     if truth.room_at > lately or any(one != true.uid(made) for one in made_lately):
         return
-    pods = [_typed(body) for body in truth.placeless(blind_s)]
+    pods = [typed(body) for body in truth.placeless(blind_s)]
     late = [true.name(one) for one in truth.all("Node") if _is_late(truth, one, blind_s + skew_s)]
-    scene = _scene(truth, pods, without=[true.name(made)], late=late)
-    started = scene.started if truth.is_in_stock else ()
-    scene = msgspec.structs.replace(scene, templates=(), started=started)
-    plan = oracle.solve(scene, pods)
-    if pods and not plan.refused:
+    found = scene_now(truth, pods, without=[true.name(made)], late=late)
+    started = found.started if truth.is_in_stock else ()
+    standing = msgspec.structs.replace(found, templates=(), started=started)
+    plan = oracle.solve(standing, pods)
+    if pods and not plan.refused and not plan.given_up:
         places = sorted(plan.placements.items())
-        found = ", ".join(f"{name} on {where}" for (_, name), where in places)
-        yield f"there was room without it: {found}"
+        said = ", ".join(f"{name} on {where}" for (_, name), where in places)
+        yield f"there was room without it: {said}"
 
 
 def _is_late(truth: Truth, node: JSON, slack_s: float) -> bool:
@@ -78,15 +78,17 @@ def _is_late(truth: Truth, node: JSON, slack_s: float) -> bool:
     return age_s + slack_s >= (UNREADY_S if was_up else COMING_UP_S)
 
 
-def _scene(
+def scene_now(
     truth: Truth, pods: Iterable[Pod], without: Iterable[str] = (), late: Iterable[str] = ()
 ) -> Scene:
-    view = View.of(*(_typed(one) for kind in LOOKED_AT for one in truth.all(kind)))
+    """Return what the engine is asked about, as it truly is; ``pods`` are to be placed anew."""
+    view = View.of(*(typed(one) for kind in LOOKED_AT for one in truth.all(kind)))
     placing = [pod.key for pod in pods if view.get(PODS, pod.name, pod.namespace) is not None]
     return scene_of(
         view, truth.types, without=tuple(without), placing=placing, doubts=Doubts(frozenset(late))
     )
 
 
-def _typed(body: JSON) -> Any:
+def typed(body: JSON) -> Any:
+    """Return an object as the engine knows it."""
     return msgspec.convert(body, KINDS[body["kind"]].type, strict=False)

@@ -1,0 +1,256 @@
+"""Is a pod promised a place where it may run, and does it get no second machine while it waits?
+
+Whatever provisioning nominates a pod to is judged on the true state of the server, by what
+kube-scheduler would refuse, preferences aside. The oracle is asked, so what is found is a mistake
+in the fast engine, or in what leads to a plan or follows from it; a mistake of the oracle itself is
+for others to find (tests/engine).
+
+What unmoor may not know yet is left out: nothing is said when something that decides about places
+has changed not long before the plan was made.
+
+Must not: import policy, or what decides in lifecycle; or write anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from unmoor.engine import oracle
+from unmoor.engine.refusal import Constraint
+from unmoor.engine.sites import Opened, Standing
+from unmoor.engine.wish import Wish, levels_of
+from unmoor.lifecycle.effects import Create, Nominate
+from unmoor.model import names
+from unmoor.model.base import JSON, Key, Ref
+from unmoor.model.kinds import Resource
+from unmoor.model.pod import Pod
+from unmoor.runtime.story import Record
+from unmoor.sim import truth as true
+from unmoor.sim import vacancies
+from unmoor.sim.apiserver.storage import Entry
+from unmoor.sim.truth import Truth
+
+KEPT = "promises-are-kept"
+ROOMY = "a-machine-has-room-for-its-pods"
+ONCE = "a-pod-gets-one-machine"
+PLANNING_S = 1.0
+"""So long a pass over the cluster takes at most, until what it plans is done."""
+
+MACHINE = "machine/"
+
+Places = Mapping[str, Sequence[Key]]
+"""``node/NAME`` or ``machine/NAME`` to the pods that are to go there."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What one look has promised. ``made``: the names of machines that it has created."""
+
+    who: str
+    at_s: float
+    places: Places
+    made: frozenset[str] = frozenset()
+
+
+def plan_of(who: str, record: Record) -> Plan | None:
+    """Return what a step has promised, but to machines that nobody knows to be there."""
+    created: dict[bool, set[Ref]] = {True: set(), False: set()}
+    nominated: Places | None = None
+    for outcome in record.outcomes:
+        match outcome.effect:
+            case Create(ref=ref):
+                created[outcome.problem is None].add(ref)
+            case Nominate(places=planned):
+                nominated = planned
+            case _:
+                pass
+    if nominated is None:
+        return None
+    failed = {str(ref) for ref in created[False]}
+    places = {place: pods for place, pods in nominated.items() if place not in failed}
+    made = frozenset(ref.name for ref in created[True])
+    return Plan(who, record.moment.mono, places, made)
+
+
+class Promises:
+    """What was promised, and when anything changed that decides about places."""
+
+    def __init__(self, truth: Truth, breach: Callable[[str, str], None]) -> None:
+        """Watch the server of ``truth`` from now on; call ``breach`` with a rule, and how."""
+        self._truth = truth
+        self._breach = breach
+        self._meant: dict[str, Sequence[Key]] = {}
+        """Machines, by name, that are not launched yet, and the pods that they were made for."""
+        self._changed_at = 0.0
+        self._disturbed_at = 0.0
+        truth.server.observers.append(self._observe)
+
+    def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
+        if entry.obj.get("kind") == "Machine":
+            self._look_for_room(entry.obj)
+        old = None if entry.old is None else _decisive(entry.old)
+        new = None if entry.type == "DELETED" else _decisive(entry.obj)
+        if old == new or self._is_made_by_unmoor(entry):
+            return
+        self._changed_at = self._truth.time_s()
+        if not _is_coming_up(entry):
+            self._disturbed_at = self._changed_at
+
+    def _is_made_by_unmoor(self, entry: Entry) -> bool:
+        is_new = entry.obj.get("kind") == "Machine" and entry.type == "ADDED"
+        return is_new and true.uid(entry.obj) in self._truth.made
+
+    def note(self, plan: Plan, blind_s: float) -> None:
+        """Take what was promised."""
+        truth = self._truth
+        lately = plan.at_s - blind_s - PLANNING_S
+        is_alone = not any(who != plan.who and at >= lately for who, at in truth.made.values())
+        if self._changed_at < lately and is_alone:
+            for pod, place, why in refused(truth, plan.places):
+                said = "; ".join(map(str, why)) or "it is not there"
+                self._breach(KEPT, f"{plan.who}: pod {pod} was promised {place}: {said}")
+        for place, keys in plan.places.items():
+            name = place.removeprefix(MACHINE)
+            for body in (truth.get("Pod", pod, namespace) for namespace, pod in keys):
+                if body is None:
+                    continue
+                if name in plan.made and is_alone:
+                    self._compare(plan.who, body, place, blind_s)
+                truth.promised[true.uid(body)] = (place, plan.at_s)
+            if name in plan.made:
+                self._meant[name] = keys
+                self._look_for_room(truth.get("Machine", name))
+
+    def _compare(self, who: str, pod: JSON, place: str, blind_s: float) -> None:
+        """With where the pod was to go before: no second machine for it, while all is quiet."""
+        before, at_s = self._truth.promised.get(true.uid(pod), (place, 0.0))
+        first = self._truth.get("Machine", before.removeprefix(MACHINE))
+        is_there = before != place and first is not None and not true.is_deleting(first)
+        is_quiet = self._disturbed_at < at_s - blind_s - PLANNING_S
+        if is_there and is_quiet and self._truth.is_in_stock:
+            said = f"pod {true.name(pod)} had {before} coming up and got {place}"
+            self._breach(ONCE, f"{who}: {said}")
+
+    def _look_for_room(self, machine: JSON | None) -> None:
+        """As soon as it is known what a machine is. Nobody else can be there yet."""
+        if machine is None or not (machine.get("status") or {}).get("providerID"):
+            return
+        name = true.name(machine)
+        meant = self._meant.pop(name, ())
+        for pod, _, why in refused(self._truth, {f"{MACHINE}{name}": meant} if meant else {}):
+            short = [str(one) for one in why if one.constraint is Constraint.RESOURCES]
+            if short:
+                self._breach(ROOMY, f"machine {name} was made for pod {pod}: {'; '.join(short)}")
+
+
+def expected(truth: Truth, without: Collection[str]) -> frozenset[str]:
+    """Return the machines that take one of these pods (uid), which was promised to it last."""
+    waiting: dict[str, list[Key]] = {}
+    for pod in truth.all("Pod"):
+        place, _ = truth.promised.get(true.uid(pod), ("", 0.0))
+        if true.uid(pod) in without and place.startswith(MACHINE):
+            key = (pod["metadata"].get("namespace", ""), true.name(pod))
+            waiting.setdefault(place, []).append(key)
+    taken = {place for place, keys in waiting.items() if not list(refused(truth, {place: keys}))}
+    return frozenset(place.removeprefix(MACHINE) for place in taken)
+
+
+def refused(truth: Truth, places: Places) -> Iterator[tuple[str, str, oracle.Refusals]]:
+    """Return whom a promised place refuses, however the others come: pod, place, and why.
+
+    No reason: there is no such place.
+    """
+    where = {key: place for place, keys in places.items() for key in keys}
+    bodies = (truth.get("Pod", name, namespace) for namespace, name in where)
+    pods = [vacancies.typed(one) for one in bodies if one is not None and _still_waits(truth, one)]
+    scene = msgspec.structs.replace(vacancies.scene_now(truth, pods), templates=())
+    run = oracle.Run(scene)
+    run.watch(pods)
+    sites: dict[str, Standing | Opened] = {site.name: site for site in run.standing}
+    sites |= {site.name: site for site in run.opened}
+    queue = sorted((_least(run, pod) for pod in pods), key=lambda w: oracle.order_of(w.pod, w))
+
+    def site_of(wish: Wish) -> Standing | Opened | None:
+        return sites.get(_site(truth, where[wish.pod.key]))
+
+    is_moving = True
+    while is_moving:
+        left = [wish for wish in queue if _refusals(run, wish, site_of(wish)) is not None]
+        is_moving = len(left) < len(queue)
+        queue = left
+    for wish in queue:
+        yield wish.pod.name, where[wish.pod.key], _refusals(run, wish, site_of(wish)) or ()
+
+
+def _least(run: oracle.Run, pod: Pod) -> Wish:
+    """What it insists on."""
+    return run.wish(pod, levels_of(pod, has_soft_taints=run.has_soft_taints))
+
+
+def _refusals(
+    run: oracle.Run, wish: Wish, site: Standing | Opened | None
+) -> oracle.Refusals | None:
+    """Put it there, or say why not; None when it is there."""
+    if site is None:
+        return ()
+    company = run.company(wish)
+    if isinstance(site, Standing):
+        why = oracle.standing_refusals(wish, company, site)
+        if not why:
+            site.put(wish)
+        return why or None
+    found = oracle.fit(wish, company, site)
+    if not isinstance(found, oracle.Fit):
+        return found
+    site.put(wish, found.requirements, found.types)
+    return None
+
+
+def _site(truth: Truth, place: str) -> str:
+    """Under which name a scene has a place: that of the node, once there is one."""
+    kind, _, name = place.partition("/")
+    machine = truth.get("Machine", name) if kind == "machine" else None
+    provider_id = ((machine or {}).get("status") or {}).get("providerID", "")
+    nodes = (one for one in truth.all("Node") if one["spec"].get("providerID") == provider_id)
+    node = next(nodes, None) if provider_id else None
+    return name if node is None else true.name(node)
+
+
+def _still_waits(truth: Truth, pod: JSON) -> bool:
+    node = pod["spec"].get("nodeName", "")
+    return true.is_workload(pod) and not true.is_deleting(pod) and (not node or node in truth.going)
+
+
+def _decisive(obj: JSON) -> Any:
+    """All of an object that decides who may be where; None when it does not."""
+    meta, status = obj["metadata"], obj.get("status") or {}
+    match obj.get("kind"):
+        case "Pod" if obj["spec"].get("nodeName"):
+            is_over = status.get("phase") in true.TERMINAL
+            return [obj["spec"], meta.get("labels"), true.is_deleting(obj), is_over]
+        case "Node":
+            return true.room_of(obj)
+        case "Machine":
+            said = {key: value for key, value in status.items() if key != "conditions"}
+            return [said, true.is_deleting(obj)]
+        case "Provisioner" | "DaemonSet":
+            return [obj.get("spec"), true.is_deleting(obj)]
+        case _:
+            return None
+
+
+def _is_coming_up(entry: Entry) -> bool:
+    """A machine gets its instance, its node joins and becomes ready: all as it was to be."""
+    old, new = entry.old, entry.obj
+    if (
+        entry.type == "DELETED"
+        or true.is_deleting(new)
+        or new.get("kind") not in {"Machine", "Node"}
+    ):
+        return False
+    if new.get("kind") == "Machine":
+        return old is not None
+    labels = ((old or new)["metadata"].get("labels")) or {}
+    return names.INITIALIZED not in labels and not new["spec"].get("unschedulable")
