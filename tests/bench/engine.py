@@ -36,6 +36,20 @@ def read_engine_pass(raw: dict[str, Any]) -> Iterator[Figure]:
     yield Figure("nodes with pods that fit nowhere", raw["refused"], "")
 
 
+def engine_changed(size: Size) -> dict[str, Any]:
+    """A realistic cluster, of two thirds of the pods, in which some change."""
+    sizes = ("--nodes", str(size.nodes), "--pods", str(size.pods * 2 // 3))
+    return client("tests.bench.changed", *sizes)
+
+
+def read_engine_changed(raw: dict[str, Any]) -> Iterator[Figure]:
+    """From the view to the rows."""
+    yield Figure("pods that changed", raw["changed_pods"], "")
+    yield Figure("places and templates", raw["scene_s"] * 1e3, "ms")
+    yield Figure("rows", raw["rows_s"] * 1e3, "ms")
+    yield Figure("both", raw["both_s"] * 1e3, "ms", goal=100.0)
+
+
 def engine_growth(size: Size) -> dict[str, Any]:
     """A hundred nodes of each of a few sizes, with 20 pods on a node."""
     found = {}
@@ -68,6 +82,16 @@ BENCHMARKS = (
         "for a filter in bulk, and for refusals that are kept.",
         engine_pass,
         read_engine_pass,
+    ),
+    Benchmark(
+        "engine-changed",
+        "After a change, until it can be asked again",
+        "That cluster, after a hundred questions. One pod in a hundred changes: every second of "
+        "them is annotated, the others go and a successor comes on another node. A view of the "
+        "store becomes places, and these become the rows that questions are asked of. Medians of "
+        "the processor time of seven rounds.",
+        engine_changed,
+        read_engine_changed,
     ),
     Benchmark(
         "engine-growth",

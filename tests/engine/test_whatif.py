@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.crowds import Dice, some_pods, some_scene
@@ -99,6 +99,16 @@ def dice_of(seed: int) -> Dice:
     return Dice(Random(seed).randbytes(900))
 
 
+def answers_as_the_oracle(asked: WhatIf, on: Scene, gone: tuple[str, ...]) -> None:
+    expected = oracle.solve(on.without(gone), asked.moved(gone))
+    found = asked.without(gone)
+
+    assert list(found.placements.items()) == list(expected.placements.items())
+    assert found.machines == expected.machines
+    assert found.given_up == expected.given_up
+    assert list(found.refused) == list(expected.refused)
+
+
 @settings(max_examples=40, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
 @given(SEEDS)
 def test_each_question_is_answered_as_by_the_oracle(seed: int) -> None:
@@ -107,13 +117,7 @@ def test_each_question_is_answered_as_by_the_oracle(seed: int) -> None:
     asked = WhatIf(on, everybody)
 
     for gone in questions(on, dice):
-        expected = oracle.solve(on.without(gone), asked.moved(gone))
-        found = asked.without(gone)
-
-        assert list(found.placements.items()) == list(expected.placements.items())
-        assert found.machines == expected.machines
-        assert found.given_up == expected.given_up
-        assert list(found.refused) == list(expected.refused)
+        answers_as_the_oracle(asked, on, gone)
 
 
 @settings(max_examples=30, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
@@ -130,6 +134,114 @@ def test_after_a_question_everything_is_as_before(seed: int) -> None:
         asked.without([name])
 
         assert state_of(asked) == before
+
+
+def with_other_pods(on: Scene, dice: Dice) -> Scene:
+    """The scene a little later: pods have moved, come and gone."""
+    places = list(on.places)
+    for _ in range(1 + dice.number(2)):
+        at, to = dice.number(len(places) - 1), dice.number(len(places) - 1)
+        going = places[at].pods[: 1 + dice.number(1)]
+        coming = [_moved(pod, places[to].name) for pod in (*going, *some_pods(dice)[:2])]
+        places[at] = msgspec.structs.replace(
+            places[at], pods=tuple(pod for pod in places[at].pods if pod not in going)
+        )
+        taken = {pod.key for place in places for pod in place.pods}
+        by_key = {pod.key: pod for pod in coming if pod.key not in taken}
+        coming = list(by_key.values())
+        places[to] = msgspec.structs.replace(places[to], pods=(*places[to].pods, *coming))
+    return msgspec.structs.replace(on, places=tuple(places))
+
+
+def _moved(one: Pod, where: str) -> Pod:
+    return msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, node_name=where))
+
+
+def with_other_nodes(on: Scene, dice: Dice) -> Scene:
+    """The scene after one of the things that are not about pods."""
+    places, at = list(on.places), dice.number(len(on.places) - 1)
+    match dice.number(4):
+        case 0:
+            del places[at]
+        case 1:
+            places[at] = msgspec.structs.replace(places[at], is_cordoned=True)
+        case 2:
+            places[at] = msgspec.structs.replace(
+                places[at], labels={**places[at].labels, names.ZONE: dice.one(ZONES)}
+            )
+        case 3:
+            return msgspec.structs.replace(on, templates=on.templates[1:])
+        case _:
+            return msgspec.structs.replace(on, started=on.started[1:])
+    return msgspec.structs.replace(on, places=tuple(places))
+
+
+@settings(max_examples=40, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
+@given(SEEDS)
+def test_a_scene_that_changes_is_answered_as_one_that_is_new(seed: int) -> None:
+    dice = Dice(Random(seed).randbytes(3000))
+    on = a_full_scene(dice)
+    assume(on.places)
+    asked = WhatIf(on, everybody)
+    for _ in range(4):
+        answers_as_the_oracle(asked, on, (on.places[0].name,))
+        is_about_pods = dice.number(4) > 0 or len(on.places) < 2
+        on = with_other_pods(on, dice) if is_about_pods else with_other_nodes(on, dice)
+        asked.follow(on)
+
+        for one in on.places[:3]:
+            answers_as_the_oracle(asked, on, (one.name,))
+
+
+def test_only_rows_with_other_pods_are_made_anew() -> None:
+    on = scene(*(place(name, "", pod(f"on-{name}", node=name), cpu="8") for name in "abc"))
+    asked = WhatIf(on, everybody)
+    asked.without(["a"])
+    compiled = asked._compiled
+    assert compiled is not None
+    sites = list(compiled[0].ground.standing)
+    fuller = msgspec.structs.replace(on.places[1], pods=(*on.places[1].pods, pod("b", cpu="7")))
+
+    asked.follow(msgspec.structs.replace(on, places=(on.places[0], fuller, on.places[2])))
+
+    assert asked._compiled is compiled
+    now = compiled[0].ground.standing
+    assert [one is other for one, other in zip(sites, now, strict=True)] == [True, False, True]
+
+
+def test_what_is_not_asked_for_yet_gets_a_column() -> None:
+    on = scene(place("a", "", pod("one", node="a"), cpu="8"), place("b", "", cpu="8"))
+    asked = WhatIf(on, everybody)
+    asked.without(["a"])
+    gpu = pod("gpu", node="a", requests={"example.com/gpu": "1"})
+    later = msgspec.structs.replace(
+        on, places=(msgspec.structs.replace(on.places[0], pods=(gpu,)), on.places[1])
+    )
+    asked.follow(later)
+
+    assert list(asked.without(["a"]).refused) == [gpu.key]
+
+
+def test_after_an_exception_in_the_middle_the_next_answer_is_right() -> None:
+    trouble = {"on-b"}
+
+    def moves(one: Pod) -> bool:
+        if one.name in trouble:
+            raise RuntimeError(one.name)
+        return True
+
+    on = scene(*(place(name, "", pod(f"on-{name}", node=name), cpu="8") for name in "ac"))
+    asked = WhatIf(on, moves)
+    asked.without(["a"])
+    other = msgspec.structs.replace(on.places[1], pods=(pod("on-b", node="c", cpu="8"),))
+    later = msgspec.structs.replace(on, places=(on.places[0], other))
+
+    with pytest.raises(RuntimeError, match="on-b"):
+        asked.follow(later)
+    trouble.clear()
+
+    answers_as_the_oracle(asked, later, ("a",))
+    answers_as_the_oracle(asked, later, ("c",))
 
 
 def test_reasons_are_those_of_the_oracle() -> None:

@@ -16,6 +16,7 @@ import msgspec
 
 from unmoor.model import resources, taint
 from unmoor.model.instance import InstanceType
+from unmoor.model.kinds import ATTACHMENTS, CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES
 from unmoor.model.pod import Pod
 from unmoor.model.requirement import Requirements
 from unmoor.model.resources import Resources
@@ -149,6 +150,21 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
                 for one in self.templates
             ),
         )
+
+
+def looks_alike(now: View, then: View) -> bool:
+    """True when nothing has changed in all that a simulation asks its view for.
+
+    The rest of what it reads is in the scene.
+    """
+    changed = (
+        now.changed_since(then, NAMESPACES),
+        now.changed_since(then, CLAIMS),
+        now.changed_since(then, VOLUMES),
+        now.changed_since(then, ATTACHMENTS),
+        now.changed_since(then, STORAGE_CLASSES),
+    )
+    return now is then or all(one is not None and not one for one in changed)
 
 
 def has_soft_taint(ground: Place | Started | Template) -> bool:

@@ -13,10 +13,8 @@ from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from unmoor.engine.plan import Plan
-from unmoor.engine.scene import Scene
-from unmoor.model.kinds import ATTACHMENTS, CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES
+from unmoor.engine.scene import Scene, looks_alike
 from unmoor.model.pod import Pod
-from unmoor.model.snapshot import View
 
 if TYPE_CHECKING:
     from unmoor.engine.bulk.shapes import Market
@@ -73,20 +71,8 @@ class _Answered(NamedTuple):
             and all(map(is_, before.places, scene.places))
             and before.started == scene.started
             and before.templates == scene.templates
-            and _is_unchanged(scene.view, before.view)
+            and looks_alike(scene.view, before.view)
         )
-
-
-def _is_unchanged(now: View, then: View) -> bool:
-    """In all that a simulation asks its view for; the rest is in the scene."""
-    changed = (
-        now.changed_since(then, NAMESPACES),
-        now.changed_since(then, CLAIMS),
-        now.changed_since(then, VOLUMES),
-        now.changed_since(then, ATTACHMENTS),
-        now.changed_since(then, STORAGE_CLASSES),
-    )
-    return all(one is not None and not one for one in changed)
 
 
 def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:

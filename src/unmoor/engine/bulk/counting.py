@@ -5,7 +5,7 @@ Must not: decide where a pod goes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -43,15 +43,14 @@ class Counting:
         """Everybody, by number, and the tallies that count them."""
         self._people: Index[Person] = Index()
         self._tallies: Index[Tally] = Index()
-        self._at_first = {person.number: (person, at, times) for person, at, times in ground.people}
         self._watched: Index[Term]
         self._gone: dict[int, tuple[tuple[Person, int], ...]] = {}
         self._left: dict[int, dict[int, int]] = {}
         """By tally: from which rows how many of those whom it counts are gone."""
         self._live: list[Tally] = []
-        for person, _, _ in ground.people:
+        for person, _, _ in ground.people.values():
             self._register(person)
-        for person, _, _ in ground.people:
+        for person, _, _ in ground.people.values():
             self._hold(person)
 
     def begin(self, watched: Iterable[Term]) -> None:
@@ -84,6 +83,15 @@ class Counting:
             self._count_gone(tally, 1)
             tally.is_live = False
         self._live = []
+
+    def renew(self, person: Person, rows: Mapping[int, int]) -> None:
+        """Count so many more of a person than before, or fewer, in these rows; nothing may run."""
+        for tally in self._met[person.number]:
+            weight = tally.weight(person)
+            codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
+            for at, more in rows.items():
+                if listed[at] and codes[at] >= 0:
+                    tally.add(int(codes[at]), weight * more)
 
     def domains(self, key: str) -> Domains:
         """Return the domains of a label."""
@@ -253,7 +261,8 @@ class Counting:
             tally.hint = told.hint
             for person in self._people.near((told.hint,)):
                 self._count_person(tally, person, self._met[person.number])
-            people = [self._at_first[one] for one in tally.people if one in self._at_first]
+            at_first = self._ground.people
+            people = [at_first[one] for one in tally.people if one in at_first]
             codes, listed = self._ground.codes(domains), self._standing[tally.number]
             tally.count_standing(codes, listed, people)
             for key in sorted(tally.keys - {names.HOSTNAME}):

@@ -103,6 +103,10 @@ class Crowd:
         self._roles: dict[tuple[int, int], Role] = {}
         self._kinds: Numbering[Hashable] = Numbering()
 
+    def look(self, view: View) -> None:
+        """Go by this view from now on; it says the same of namespaces and storage."""
+        self._view = view
+
     def number_of(self, pod: Pod) -> int:
         """Return the number of the pod's class."""
         found = self._numbers.get(id(pod))

@@ -30,6 +30,10 @@ class Finder:
         self._counting = counting
         self._heads: dict[int, tuple[Counts, bool]] = {}
 
+    def forget(self) -> None:
+        """Remember nothing: nodes have other pods than before."""
+        self._heads.clear()
+
     def first(self, ask: Ask, layout: Layout) -> int:
         """Return the first row that takes the pod, NONE where no row does."""
         rows, are_all = self.head(ask)

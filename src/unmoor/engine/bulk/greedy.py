@@ -30,9 +30,8 @@ from unmoor.engine.bulk.shapes import Amounts, Flags, Market, Shape, Shapes, amo
 from unmoor.engine.company import watched_by
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
-from unmoor.engine.requests import Requests
 from unmoor.engine.scene import Scene, Started, Template
-from unmoor.engine.sites import Standing
+from unmoor.engine.sites import Standing, Tenants
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import levels_of
 from unmoor.model import names, resources
@@ -66,11 +65,16 @@ class Greedy:
     def __init__(self, scene: Scene, pods: list[Pod], market: Market | None = None) -> None:
         """Turn the scene into rows. ``pods``: all that may be asked about."""
         self.scene = scene
-        requests = Requests()
-        self.columns = columns_of(scene, pods, requests)
+        self.tenants = Tenants()
+        self.columns = columns_of(scene, pods, self.tenants.requests)
         self.has_soft_taints = scene.has_soft_taints
-        self.crowd = Crowd(scene.view, self.columns, requests, has_soft_taints=self.has_soft_taints)
-        standing = [Standing(place, scene.view, requests) for place in scene.places]
+        self.crowd = Crowd(
+            scene.view,
+            self.columns,
+            self.tenants.requests,
+            has_soft_taints=self.has_soft_taints,
+        )
+        standing = [Standing(place, scene.view, self.tenants) for place in scene.places]
         self.ground = Ground(standing, self.columns, self.crowd)
         bases: list[Template | Started] = [*scene.templates, *scene.started]
         self.types = (market or Market()).types(bases, self.columns)

@@ -6,7 +6,8 @@ Must not: know machines that are not there yet.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from unmoor.model import taint
 from unmoor.model.node_selector import FIELD_NAME
 from unmoor.model.taint import Taint
 
+Listed: TypeAlias = tuple[Person, Counts, Counts]
+"""A person, the rows where it is, and how many of it are there."""
+
 
 class Ground:
     """The standing nodes, in the order in which they are tried."""
@@ -36,10 +40,11 @@ class Ground:
         self._before: dict[int, tuple[Standing, Amounts]] = {}
         self._claims: dict[tuple[str, str], set[int]] | None = None
         self._crowd = crowd
+        self._columns = columns
         self.free = amounts([site.free for site in standing], columns)
         self._free_at_first = np.asfortranarray(self.free)
         """The same before anybody is placed, column by column."""
-        overdrawn = [any(amount < 0 for amount in site.free.values()) for site in standing]
+        overdrawn = [_is_overdrawn(site) for site in standing]
         self._is_overdrawn: Flags = np.array(overdrawn, dtype=bool).reshape(self.count)
         self.is_open: Flags = ~self._is_overdrawn
         self._on: dict[int, tuple[tuple[Person, int], ...]] = {}
@@ -49,6 +54,27 @@ class Ground:
         self._wanted: dict[bytes, Flags] = {}
         self.people = _people(standing, crowd)
         self._grounds = _numbers([judge.shown_by(one.place) for one in standing])
+
+    def renew(self, at: int, site: Standing) -> None:
+        """Have this in a row from now on: the same node with other pods."""
+        before, self.standing[at] = self.standing[at], site
+        self.free[at] = self._free_at_first[at] = amounts([site.free], self._columns)[0]
+        self._is_overdrawn[at] = _is_overdrawn(site)
+        self.is_open[at] = not self._is_overdrawn[at]
+        self._on.pop(at, None)
+        if any(pod.spec.volumes for pod in (*before.pods, *site.pods)):
+            self._claims = None
+
+    def list_anew(self, person: Person, rows: Mapping[int, int]) -> None:
+        """Have so many more of a person in these rows than before, or fewer."""
+        where: dict[int, int] = {}
+        if person.number in self.people:
+            _, at_first, times = self.people[person.number]
+            where = dict(zip(at_first.tolist(), times.tolist(), strict=True))
+        for at, more in rows.items():
+            where[at] = where.get(at, 0) + more
+        left = {at: count for at, count in where.items() if count}
+        self.people[person.number] = _listed(person, left)
 
     def codes(self, domains: Domains) -> Counts:
         """Return the domain of each node, -1 where it has no such label."""
@@ -180,6 +206,10 @@ class Ground:
         self.free[at] -= ask.row
 
 
+def _is_overdrawn(site: Standing) -> bool:
+    return any(amount < 0 for amount in site.free.values())
+
+
 def taints_tolerated(ground: Ground, wish: Wish) -> Flags:
     """Return the nodes with no taint that keeps the pod out, for a spread that honours taints."""
     known: dict[tuple[Taint, ...], bool] = {}
@@ -198,15 +228,17 @@ def _numbers(values: Sequence[object]) -> Counts:
     return np.array([numbering.of(one) for one in values], dtype=np.int64)
 
 
-def _people(standing: Sequence[Standing], crowd: Crowd) -> list[tuple[Person, Counts, Counts]]:
-    """Each person, the nodes where it is, and how many there are."""
+def _people(standing: Sequence[Standing], crowd: Crowd) -> dict[int, Listed]:
+    """Everybody by number."""
     found: dict[int, tuple[Person, dict[int, int]]] = {}
     for at, site in enumerate(standing):
         for pod in site.place.pods:
             person = crowd.person(pod)
             where = found.setdefault(person.number, (person, {}))[1]
             where[at] = where.get(at, 0) + 1
-    return [
-        (person, np.array(list(where), dtype=np.int64), np.array(list(where.values())))
-        for person, where in found.values()
-    ]
+    return {number: _listed(person, where) for number, (person, where) in found.items()}
+
+
+def _listed(person: Person, where: Mapping[int, int]) -> Listed:
+    rows, times = list(where), list(where.values())
+    return person, np.array(rows, dtype=np.int64), np.array(times, dtype=np.int64)

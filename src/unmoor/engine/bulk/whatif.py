@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
-from unmoor.engine.bulk import greedy
+from unmoor.engine.bulk import greedy, renewal
 from unmoor.engine.bulk.answers import answer
 from unmoor.engine.bulk.greedy import Greedy
 from unmoor.engine.bulk.prices import Prices
@@ -22,6 +22,9 @@ from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Scene, freed_by, has_soft_taint
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
+
+PODS_DEPARTED = 20
+"""So many pods for each place may have gone before all rows are made anew: that forgets them."""
 
 
 def is_moved(pod: Pod) -> bool:
@@ -34,8 +37,13 @@ class WhatIf:
 
     def __init__(self, scene: Scene, moves: Callable[[Pod], bool] = is_moved) -> None:
         """``moves``: which pods of a node that is gone look for another place."""
-        self.scene = scene
         self._moves = moves
+        self._compiled: tuple[Greedy, Prices] | None = None
+        self._departed: list[Pod] = []
+        self._look(scene)
+
+    def _look(self, scene: Scene) -> None:
+        self.scene = scene
         self._rows = {place.name: at for at, place in enumerate(scene.places)}
         self._started = {one.name: one for one in scene.started}
         self._soft = sum(
@@ -43,7 +51,36 @@ class WhatIf:
             for grounds in (scene.places, scene.started, scene.templates)
             for one in grounds
         )
-        self._compiled: tuple[Greedy, Prices] | None = None
+
+    def follow(self, scene: Scene) -> None:
+        """Ask of this scene from now on.
+
+        Where nothing has changed since the last but which pods are on which nodes, only the rows of
+        those nodes are made anew; else all of them, when the next question comes.
+        """
+        before, found, self._compiled = self.scene, self._compiled, None
+        rows = renewal.rows_with_other_pods(before, scene) if found is not None else None
+        if found is None or rows is None:
+            self._look(scene)
+            self._departed = []
+            return
+        # What is equal stays the same object: what was found out about it is kept by identity. So
+        # is what was found out about pods, which therefore have to stay alive.
+        self._look(replace(scene, started=before.started, templates=before.templates))
+        news = renewal.news_of(before, scene, rows)
+        self._departed += [pod for one in news for pod in one.gone]
+        come = [pod for one in news for pod in one.come if self._moves(pod)]
+        is_small = len(self._departed) <= PODS_DEPARTED * len(scene.places)
+        if is_small and renewal.covers(found[0], come):
+            renewal.renew(found[0], self.scene, news)
+            self._compiled = found
+        else:
+            self._departed = []
+
+    @property
+    def is_ready(self) -> bool:
+        """True when the next question needs no rows to be made first."""
+        return self._compiled is not None
 
     def moved(self, gone: Collection[str]) -> list[Pod]:
         """Return the pods that look for a place when these are gone."""
@@ -92,7 +129,7 @@ class WhatIf:
         keys = [*compiled.refused, *(pod.key for pod, _ in compiled.queue)]
         compiled.undo()
         reasons = _Reasons(self.scene, gone, pods, keys)
-        return msgspec.structs.replace(plan, refused=reasons)
+        return replace(plan, refused=reasons)
 
     def _free(self, compiled: Greedy, provisioner: str, capacity: Mapping[str, int]) -> None:
         left = compiled.remaining.get(provisioner)
