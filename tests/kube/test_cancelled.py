@@ -48,8 +48,18 @@ async def test_a_cancellation_is_never_taken_for_the_end_of_patience(verb: str, 
         return True
 
     async with Raw(serve) as raw, raw.api(QUICK) as api:
-        asking = asyncio.create_task(VERBS[verb](api))
-        await has_asked.wait()
+        while True:
+            has_asked.clear()
+            too_late_at = loop.time() + PATIENCE_S / 2
+            asking = asyncio.create_task(VERBS[verb](api))
+            heard = asyncio.create_task(has_asked.wait())
+            await asyncio.wait({asking, heard}, return_when=asyncio.FIRST_COMPLETED)
+            if heard.done() and loop.time() < too_late_at:
+                break
+            # On a crowded machine patience may end before the server has heard anything.
+            asking.cancel()
+            heard.cancel()
+            await asyncio.wait({asking, heard})
         over_at = loop.time() + PATIENCE_S
         loop.call_at(over_at, asking.cancel)
         while loop.time() < over_at:
