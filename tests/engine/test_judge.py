@@ -3,7 +3,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from unmoor.engine import judge, requests
-from unmoor.engine.places import Sources, place_of
+from unmoor.engine.places import Sources, made_of
 from unmoor.engine.refusal import Constraint
 from unmoor.engine.sites import Standing
 from unmoor.model.base import ObjectMeta
@@ -48,7 +48,7 @@ def pod(spec: PodSpec = PodSpec(containers=(container("1"),)), phase: str = "Run
 
 
 def free_on(on: Node, there: Iterable[Pod]) -> Mapping[str, int]:
-    place = place_of(Sources(node=on, machine=None, pods=tuple(there)), ())
+    place = made_of(Sources(node=on, machine=None, pods=tuple(there)), ()).place
     return Standing(place, View.of()).free
 
 

@@ -119,14 +119,19 @@ def asked_of(
     )
 
 
-def reserved_on(
-    daemons: Iterable[Daemon],
-    name: str,
-    labels: Mapping[str, str],
-    taints: tuple[Taint, ...],
-    pods: Iterable[Pod],
-) -> dict[str, int]:
-    """Return what DaemonSets will ask of a node beside what their ``pods`` there already have.
+def meant_for(
+    daemons: Iterable[Daemon], name: str, labels: Mapping[str, str], taints: tuple[Taint, ...]
+) -> tuple[Daemon, ...]:
+    """Return those that have a pod on such a node."""
+    return tuple(
+        one
+        for one in daemons
+        if taint.tolerates_all(one.tolerations, taints) and one.is_for(name, labels)
+    )
+
+
+def reserved_for(daemons: Iterable[Daemon], pods: Iterable[Pod]) -> dict[str, int]:
+    """Return what DaemonSets will ask of their node beside what their ``pods`` there already have.
 
     Counted for each DaemonSet by itself: a pod of one that is larger than it should be makes no
     room for another. So it is never less than the difference of the sums (spec 9.4). A pod whose
@@ -137,11 +142,7 @@ def reserved_on(
         for owner in pod.metadata.owner_references:
             if owner.kind == DAEMON_SETS.kind and owner.controller:
                 there.setdefault(owner.uid, []).append(pod)
-    missing = []
-    for one in daemons:
-        if not taint.tolerates_all(one.tolerations, taints) or not one.is_for(name, labels):
-            continue
-        missing.append(_still_to_come(one, there.get(one.uid, [])))
+    missing = [_still_to_come(one, there.get(one.uid, [])) for one in daemons]
     return {key: amount for key, amount in resources.total(missing).items() if amount > 0}
 
 

@@ -17,7 +17,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from unmoor.engine.daemons import Daemon, reserved_on
+from unmoor.engine.daemons import Daemon, meant_for, reserved_for
 from unmoor.engine.scene import Place
 from unmoor.model import names, resources, taint
 from unmoor.model.machine import Machine
@@ -42,21 +42,50 @@ class Sources(msgspec.Struct, frozen=True):
     has_unreadable_pods: bool = False
     is_late: bool = False
 
+    def is_same_node(self, other: Sources) -> bool:
+        """True when the two differ in their pods at most; may be False all the same."""
+        return (
+            self.node is other.node
+            and self.machine is other.machine
+            and self.volumes is other.volumes
+            and self.has_unreadable_pods == other.has_unreadable_pods
+            and self.is_late == other.is_late
+        )
+
     def is_called(self, called: Collection[str]) -> bool:
         """True when the node or the machine has one of these names."""
         return any(one is not None and one.name in called for one in (self.node, self.machine))
 
 
-def place_of(sources: Sources, daemons: tuple[Daemon, ...]) -> Place:
-    """Return the place that these make: a pure function, whose answers may be kept."""
+class Made(msgspec.Struct, frozen=True):
+    """A place and what it was made of. ``daemons``: those that have a pod there."""
+
+    sources: Sources
+    daemons: tuple[Daemon, ...]
+    place: Place
+
+
+def made_of(sources: Sources, daemons: tuple[Daemon, ...], before: Made | None = None) -> Made:
+    """Return the place that these make: a pure function, whose answers may be kept.
+
+    ``before``: what was made earlier with the same ``daemons``. Where only the pods are others, the
+    rest is taken from there.
+    """
+    if before is not None and before.sources.is_same_node(sources):
+        bare, mine = before.place, before.daemons
+    else:
+        bare = _without_pods(sources)
+        mine = meant_for(daemons, bare.name, bare.labels, bare.taints)
+    pods = tuple([pod for pod in sources.pods if not pod.is_terminal])
+    reserved = reserved_for(mine, pods)
+    return Made(sources, mine, msgspec.structs.replace(bare, pods=pods, reserved=reserved))
+
+
+def _without_pods(sources: Sources) -> Place:
     node, machine = sources.node, sources.machine
     place = _standing(sources, node) if node is not None else _to_come(machine)
-    pods = tuple(pod for pod in sources.pods if not pod.is_terminal)
-    reserved = reserved_on(daemons, place.name, place.labels, place.taints, pods)
     return msgspec.structs.replace(
         place,
-        pods=pods,
-        reserved=reserved,
         volume_room=volume_room_of(sources.volumes),
         allocatable={} if sources.has_unreadable_pods else place.allocatable,
         capacity=capacity_of(node, machine),

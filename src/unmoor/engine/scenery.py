@@ -9,13 +9,15 @@ Must not: place anything, or decide what is to go; whoever asks says so in ``wit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import insort
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 import msgspec
 
 from unmoor.engine.ahead import Ahead
 from unmoor.engine.daemons import Daemon, daemons_of
-from unmoor.engine.places import Sources, capacity_of, place_of
+from unmoor.engine.places import Made, Sources, capacity_of, made_of
 from unmoor.engine.scene import Doubts, Place, Scene
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
@@ -28,6 +30,7 @@ from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
 
+_KEY: Callable[[Pod], Key] = attrgetter("key")
 _UNCLAIMED = Taint(key=names.UNINITIALIZED, effect=taint.NO_SCHEDULE)
 
 
@@ -60,7 +63,7 @@ class Scenery:
         self._last: View | None = None
         self._pods: dict[str, tuple[Pod, ...]] = {}
         self._daemons: tuple[Daemon, ...] = ()
-        self._known: dict[tuple[bool, str], tuple[Sources, Place]] = {}
+        self._known: dict[tuple[bool, str], Made] = {}
         self._ahead = Ahead()
 
     @property
@@ -90,18 +93,18 @@ class Scenery:
         if daemons != self._daemons:
             known, self._daemons = {}, daemons
         gone = frozenset(without)
-        kept: dict[tuple[bool, str], tuple[Sources, Place]] = {}
-        found = []
+        kept: dict[tuple[bool, str], Made] = {}
+        found: list[Place] = []
         roll = _Roll.of(view)
         for key, sources in _sources(roll, self._pods, frozenset(placing), doubts.late):
             before = known.get(key)
             if gone and sources.is_called(gone):
                 kept |= {key: before} if before is not None else {}
                 continue
-            if before is None or before[0] != sources:
-                before = (sources, place_of(sources, daemons))
+            if before is None or before.sources != sources:
+                before = made_of(sources, daemons, before)
             kept[key] = before
-            found.append(before[1])
+            found.append(before.place)
         begun = [one for one in roll.machines if not one.provider_id and one.name not in gone]
         ahead.look(types, daemons)
         started = ahead.started_of(begun)
@@ -129,17 +132,30 @@ class Scenery:
             self._pods = view.pods_by_node()
             return daemons_of(view)
         then, now = last.all(PODS), view.all(PODS)
-        pods = [one for key in changed for one in (then.get(key), now.get(key)) if one is not None]
-        for name in dict.fromkeys(pod.node_name for pod in pods):
-            there = view.pods_on(name)
-            if there:
-                self._pods[name] = there
-            else:
-                self._pods.pop(name, None)
+        left = [pod for key in changed if (pod := then.get(key)) is not None]
+        come = [pod for key in changed if (pod := now.get(key)) is not None]
+        self._move(left, come)
         owners = view.changed_since(last, DAEMON_SETS)
-        if owners is None or owners or any(pod.is_daemon for pod in pods):
+        if owners is None or owners or any(pod.is_daemon for pod in (*left, *come)):
             return daemons_of(view)
         return self._daemons
+
+    def _move(self, left: list[Pod], come: list[Pod]) -> None:
+        """Have these pods no more on their nodes, and those from now on; by key, as a view has."""
+        gone = {id(pod) for pod in left}
+        names_of = dict.fromkeys(pod.node_name for pod in (*left, *come) if pod.node_name)
+        touched = {
+            name: [pod for pod in self._pods.get(name, ()) if id(pod) not in gone]
+            for name in names_of
+        }
+        for pod in come:
+            if pod.node_name:
+                insort(touched[pod.node_name], pod, key=_KEY)
+        for name, there in touched.items():
+            if there:
+                self._pods[name] = tuple(there)
+            else:
+                self._pods.pop(name, None)
 
 
 def _used(limited: frozenset[str], parts: Iterable[tuple[str, Resources]]) -> dict[str, Resources]:

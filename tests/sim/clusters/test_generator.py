@@ -15,7 +15,7 @@ import pytest
 from tests.sim.clusters.worlds import decoded, generate, leaves, pods_by_node, raw
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine import judge, requests
-from unmoor.engine.places import Sources, place_of
+from unmoor.engine.places import Sources, made_of
 from unmoor.engine.sites import Standing
 from unmoor.model import kinds, names, resources, selector
 from unmoor.model.base import JSON
@@ -137,7 +137,7 @@ def clusters() -> list[tuple[Manifest, ...]]:
 
 
 def free_on(node: Node, pods: list[Pod]) -> Mapping[str, int]:
-    place = place_of(Sources(node=node, machine=None, pods=tuple(pods)), ())
+    place = made_of(Sources(node=node, machine=None, pods=tuple(pods)), ()).place
     return Standing(place, View.of()).free
 
 
