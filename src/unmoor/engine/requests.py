@@ -151,6 +151,8 @@ class Requests:
 
     def __init__(self) -> None:
         """Know nothing."""
+        self.names: set[str] = set()
+        """Every resource that one of them asks for."""
         self._known: dict[tuple[int, int, int, int], tuple[PodSpec, Resources]] = {}
 
     def of(self, pod: Pod) -> Resources:
@@ -162,8 +164,10 @@ class Requests:
         if found is None:
             # The spec is kept, so that nothing else can be where its parts are.
             found = self._known[face] = (spec, requests_of(pod))
+            self.names |= found[1].keys()
         return found[1]
 
     def used_by(self, pod: Pod) -> Resources:
         """Return what ``used_by`` does, and raise as it does."""
-        return used_by(pod) if is_resized(pod) else self.of(pod)
+        asked = self.of(pod)
+        return used_by(pod) if is_resized(pod) else asked

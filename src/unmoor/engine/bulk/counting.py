@@ -13,7 +13,7 @@ import numpy as np
 from unmoor.engine.bulk.crowd import Ask, Person
 from unmoor.engine.bulk.fleet import Fleet, Machine
 from unmoor.engine.bulk.ground import Ground, taints_tolerated
-from unmoor.engine.bulk.hints import Hint, Index, hint_of, marks_of
+from unmoor.engine.bulk.hints import Hint, Index, People, held_mark, hint_of, marks_of
 from unmoor.engine.bulk.layout import Layout, NearTally, SpreadTally
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.presence import Presence
@@ -38,10 +38,11 @@ class Counting:
         self._everywhere: Flags = np.ones(ground.count, dtype=bool)
         self._standing: dict[int, Flags] = {}
         self._known_holds: set[Hashable] = set()
-        self._holders: Index[tuple[Term, Tally]] = Index()
+        self._holders: Index[tuple[Term, _Told]] = Index()
+        """Terms that keep others away; each is counted once a class meets it."""
         self._met: dict[int, list[Tally]] = {}
         """Everybody, by number, and the tallies that count them."""
-        self._people: Index[Person] = Index()
+        self._people = People()
         self._tallies: Index[Tally] = Index()
         self._watched: Index[Term]
         self._gone: dict[int, tuple[tuple[Person, int], ...]] = {}
@@ -107,12 +108,10 @@ class Counting:
             self._hold(person)
 
     def _register(self, person: Person) -> None:
-        marks = _marks(person)
         counting = self._met[person.number] = []
-        for tally in self._tallies.near(marks):
+        for tally in self._tallies.near(_marks(person)) if len(self._tallies) else ():
             self._count_person(tally, person, counting)
-        for mark in marks:
-            self._people.add(mark, person)
+        self._people.add(person)
 
     def _count_person(self, tally: Tally, person: Person, counting: list[Tally]) -> None:
         weight = tally.weigh(person)
@@ -124,8 +123,8 @@ class Counting:
         for term, content in zip(person.holds, person.held, strict=True):
             if content not in self._known_holds:
                 self._known_holds.add(content)
-                told = _Told(("holds", content), term.key, _holds(content), ("holds", content))
-                self._holders.add(hint_of(term.selection), (term, self._tally(told)))
+                told = _Told(("holds", content), term.key, _holds(content), held_mark(content))
+                self._holders.add(hint_of(term.selection), (term, told))
 
     @property
     def holders(self) -> int:
@@ -154,7 +153,9 @@ class Counting:
         apart = [self._apart(term) for term in wish.apart]
         marks = marks_of(wish.pod)
         apart += [
-            tally for term, tally in self._holders.near(marks) if term.selection.has(wish.pod)
+            self._tally(told)
+            for term, told in self._holders.near(marks)
+            if term.selection.has(wish.pod)
         ]
         return Layout(spreads, near, apart)
 
@@ -259,7 +260,7 @@ class Counting:
             self._tallies.add(told.hint, tally)
             self._standing[tally.number] = self._everywhere if told.counts is None else told.counts
             tally.hint = told.hint
-            for person in self._people.near((told.hint,)):
+            for person in self._people.near(told.hint):
                 self._count_person(tally, person, self._met[person.number])
             at_first = self._ground.people
             people = [at_first[one] for one in tally.people if one in at_first]
@@ -376,7 +377,7 @@ class _Told(msgspec.Struct, frozen=True):
 
 def _marks(person: Person) -> tuple[Hint, ...]:
     """What a person may be found by: its labels, and whom it keeps away."""
-    return (*marks_of(person.sample), *(("holds", content) for content in person.held))
+    return (*marks_of(person.sample), *map(held_mark, person.held))
 
 
 def _holds(content: Hashable) -> Weight:

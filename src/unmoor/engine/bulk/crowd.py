@@ -10,6 +10,7 @@ Must not: place anybody.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 
 import msgspec
@@ -208,13 +209,14 @@ def fits_in(free: Amounts, row: Amounts) -> Flags:
 
 
 def columns_of(scene: Scene, pods: Iterable[Pod], known: Requests) -> tuple[str, ...]:
-    """Every resource that somebody asks for, sorted. ``known``: what pods were found to ask."""
-    found = {resources.CPU, resources.MEMORY, resources.PODS}
+    """Every resource that somebody asks for, sorted.
+
+    ``known``: what others were found to ask; what these ``pods`` ask is found out.
+    """
     for pod in pods:
-        try:
-            found |= known.of(pod).keys()
-        except QuantityError:
-            continue
+        with suppress(QuantityError):
+            known.of(pod)
+    found = {resources.CPU, resources.MEMORY, resources.PODS} | known.names
     bases: list[Template | Started] = [*scene.templates, *scene.started]
     for base in bases:
         found |= base.daemons.keys()

@@ -63,9 +63,10 @@ class Greedy:
     """One simulation."""
 
     def __init__(self, scene: Scene, pods: list[Pod], market: Market | None = None) -> None:
-        """Turn the scene into rows. ``pods``: all that may be asked about."""
+        """Turn the scene into rows. ``pods``: whom it may be asked about, those on nodes aside."""
         self.scene = scene
         self.tenants = Tenants()
+        standing = [Standing(place, scene.view, self.tenants) for place in scene.places]
         self.columns = columns_of(scene, pods, self.tenants.requests)
         self.has_soft_taints = scene.has_soft_taints
         self.crowd = Crowd(
@@ -74,7 +75,6 @@ class Greedy:
             self.tenants.requests,
             has_soft_taints=self.has_soft_taints,
         )
-        standing = [Standing(place, scene.view, self.tenants) for place in scene.places]
         self.ground = Ground(standing, self.columns, self.crowd)
         bases: list[Template | Started] = [*scene.templates, *scene.started]
         self.types = (market or Market()).types(bases, self.columns)

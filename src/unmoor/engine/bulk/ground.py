@@ -230,13 +230,25 @@ def _numbers(values: Sequence[object]) -> Counts:
 
 def _people(standing: Sequence[Standing], crowd: Crowd) -> dict[int, Listed]:
     """Everybody by number."""
-    found: dict[int, tuple[Person, dict[int, int]]] = {}
-    for at, site in enumerate(standing):
+    known: dict[int, Person] = {}
+    numbers = []
+    for site in standing:
         for pod in site.place.pods:
             person = crowd.person(pod)
-            where = found.setdefault(person.number, (person, {}))[1]
-            where[at] = where.get(at, 0) + 1
-    return {number: _listed(person, where) for number, (person, where) in found.items()}
+            known[person.number] = person
+            numbers.append(person.number)
+    if not known:
+        return {}
+    count = len(standing)
+    rows = np.repeat(np.arange(count), [len(site.place.pods) for site in standing])
+    pairs, times = np.unique(np.array(numbers) * count + rows, return_counts=True)
+    people, rows = np.divmod(pairs, count)
+    starts = np.flatnonzero(np.diff(people, prepend=-1))
+    ends = [*starts[1:].tolist(), len(people)]
+    return {
+        number: (known[number], rows[start:end], times[start:end])
+        for number, start, end in zip(people[starts].tolist(), starts.tolist(), ends, strict=True)
+    }
 
 
 def _listed(person: Person, where: Mapping[int, int]) -> Listed:

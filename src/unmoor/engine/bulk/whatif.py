@@ -102,8 +102,7 @@ class WhatIf:
         return plan
 
     def _compile(self) -> tuple[Greedy, Prices]:
-        pods = [pod for place in self.scene.places for pod in place.pods if self._moves(pod)]
-        found = Greedy(self.scene, pods)
+        found = Greedy(self.scene, [])
         return found, Prices(found.types)
 
     def _are_last_soft(self, gone: Collection[str]) -> bool:
