@@ -9,6 +9,7 @@ Must not: count how long it takes to make the cluster up.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 from statistics import median
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import msgspec
 
 from tests.bench.gauges import Stopwatch, memory_mb
+from tests.bench.scenery import change
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.bulk.whatif import WhatIf
 from unmoor.engine.scenery import Scenery
@@ -43,32 +45,66 @@ def store_of(nodes: int, pods: int) -> Store:
 
 
 def measured(nodes: int, pods: int, sample: int) -> dict[str, Any]:
-    """Ask of each node, or of ``sample`` nodes evenly; processor time."""
-    scene = Scenery().scene_of(store_of(nodes, pods).freeze(), ec2_types())
-    names = [place.name for place in scene.places if place.is_node]
-    step = max(len(names) // sample, 1) if sample else 1
+    """Ask of each node, or of ``sample`` nodes evenly; processor time.
+
+    Then ask the same again, and once more after a hundredth of the pods has changed.
+    """
+    store, types, scenery = store_of(nodes, pods), ec2_types(), Scenery()
+    scene = scenery.scene_of(store.freeze(), types)
+    # As the controller does once a cluster is listed: it is no garbage.
+    gc.collect()
+    gc.freeze()
     asked = WhatIf(scene)
+    found = asked_of(asked, sample)
+    found |= {
+        "nodes": sum(place.is_node for place in scene.places),
+        "pods": sum(len(place.pods) for place in scene.places),
+        "peak_mb": memory_mb(),
+    }
+    if not sample:
+        change(store, 0)
+        changed = scenery.scene_of(store.freeze(), types)
+        watch = Stopwatch()
+        asked.follow(changed)
+        asked_of(asked, sample)
+        found["changed_s"] = watch.cpu_s
+    return found
+
+
+def asked_of(asked: WhatIf, sample: int) -> dict[str, Any]:
+    """A pass, and the same once more."""
+    names = [place.name for place in asked.scene.places if place.is_node]
+    step = max(len(names) // sample, 1) if sample else 1
     whole = Stopwatch()
     asked.without(())
     compiled_s = whole.cpu_s
-    took, placed = [], {"deleted": 0, "replaced": 0, "refused": 0}
+    hopeless = asked.hopeless(names[::step])
+    filtered_s = whole.cpu_s - compiled_s
+    took, placed = [], {"deleted": 0, "replaced": 0, "refused": len(hopeless)}
     for name in names[::step]:
+        if name in hopeless:
+            continue
         watch = Stopwatch()
         plan = asked.without((name,))
         took.append(watch.cpu_s)
         answer = "refused" if plan.refused else "replaced" if plan.machines else "deleted"
         placed[answer] += 1
-    return {
-        "nodes": len(names),
-        "pods": sum(len(place.pods) for place in scene.places),
+    found = {
         "compile_s": compiled_s,
-        "median_s": median(took),
-        "worst_s": max(took),
+        "filter_s": filtered_s,
+        "hopeless": len(hopeless),
+        "median_s": median(took or [0.0]),
+        "worst_s": max(took, default=0.0),
         "total_s": whole.cpu_s,
         "wall_s": whole.wall_s,
-        "peak_mb": memory_mb(),
         **placed,
     }
+    once_more = Stopwatch()
+    stuck = asked.hopeless(names[::step])
+    for name in names[::step]:
+        if name not in stuck:
+            asked.without((name,))
+    return found | {"again_s": once_more.cpu_s}
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.crowds import Dice, some_pods, some_scene
-from tests.engine.scenes import ZONES, place, pod, scene, template
+from tests.engine.scenes import WEB, ZONES, place, pod, scene, spread, template
 from unmoor.engine import oracle
 from unmoor.engine.bulk.whatif import WhatIf
 from unmoor.engine.refusal import Constraint
@@ -101,8 +101,10 @@ def dice_of(seed: int) -> Dice:
 
 def answers_as_the_oracle(asked: WhatIf, on: Scene, gone: tuple[str, ...]) -> None:
     expected = oracle.solve(on.without(gone), asked.moved(gone))
+    hopeless = asked.hopeless(gone) if len(gone) == 1 else {}
     found = asked.without(gone)
 
+    assert {stuck.pod for stuck in hopeless.values()} <= expected.refused.keys()
     assert list(found.placements.items()) == list(expected.placements.items())
     assert found.machines == expected.machines
     assert found.given_up == expected.given_up
@@ -306,3 +308,44 @@ def test_pods_that_belong_to_their_node_do_not_move() -> None:
     on = scene(place("a", "", mirror, pod("web", node="a")), place("b"))
 
     assert list(WhatIf(on).without(["a"]).placements) == [("default", "web")]
+
+
+def test_a_pod_that_fits_nowhere_else_makes_its_node_hopeless() -> None:
+    wide = pod("wide", node="a", cpu="3")
+    on = scene(place("a", "", wide, cpu="4"), place("b", "", pod("web", node="b"), cpu="2"))
+    asked = WhatIf(on, everybody)
+
+    stuck = asked.hopeless(["a", "b", "nobody"])
+
+    assert list(stuck) == ["a"]
+    assert (stuck["a"].pod, stuck["a"].refusal.constraint) == (wide.key, Constraint.RESOURCES)
+    assert asked.hopeless(["b"]) == {}
+    assert not WhatIf(scene(*on.places, template()), everybody).hopeless(["a"])
+
+
+def test_a_pod_that_is_one_too_many_wherever_there_is_room_makes_its_node_hopeless() -> None:
+    def web(name: str, node: str) -> Pod:
+        spreads = [spread(names.ZONE)]
+        return pod(name, cpu="1", node=node, labels=WEB, topologySpreadConstraints=spreads)
+
+    crowded = place("b", ZONES[1], web("w1", "b"), web("w2", "b"), cpu="8")
+    places = (place("a", ZONES[0], web("w0", "a"), cpu="2"), crowded)
+    wide = WhatIf(scene(*places, place("c", ZONES[0], cpu="8")), everybody)
+    full = WhatIf(scene(*places, place("c", ZONES[0], cpu="0")), everybody)
+
+    stuck = full.hopeless(["a", "b"])
+
+    assert list(stuck) == ["a"]
+    assert stuck["a"].refusal.constraint == Constraint.SPREAD
+    assert full.without(["a"]).refused
+    assert wide.hopeless(["a", "b"]) == {}
+    assert not wide.without(["a"]).refused
+
+
+def test_the_same_question_gets_the_very_same_answer() -> None:
+    on = scene(place("a", "", pod("web", node="a")), place("b"))
+    asked = WhatIf(on, everybody)
+    plan = asked.without(["a"])
+
+    assert asked.without(["a", "nobody"]) is plan
+    assert asked.without(["a", "b"]) is not plan

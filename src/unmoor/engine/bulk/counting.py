@@ -18,7 +18,7 @@ from unmoor.engine.bulk.layout import Layout, NearTally, SpreadTally
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.presence import Presence
 from unmoor.engine.bulk.shapes import Flags, Shapes
-from unmoor.engine.bulk.tallies import NOTHING, Book, Share, Tally, Weight
+from unmoor.engine.bulk.tallies import NOTHING, Book, Counts, Share, Tally, Weight
 from unmoor.engine.scene import Started, Template
 from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Spread, Wish
@@ -170,6 +170,19 @@ class Counting:
             near = self._watched.near(marks_of(ask.wish.pod))
             found = tuple(term for term in near if term.selection.has(ask.wish.pod))
             self._watching[ask.role] = found
+        return found
+
+    def listed(self, tally: Tally) -> Flags:
+        """Return which standing nodes count."""
+        return self._standing[tally.number]
+
+    def counted_on(self, tally: Tally) -> Counts:
+        """Return how many of whom it counts are on each node, whether the node counts or not."""
+        found = np.zeros(self._ground.count, dtype=np.int64)
+        for number, (_, weight) in tally.people.items():
+            if number in self._ground.people:
+                _, nodes, times = self._ground.people[number]
+                found[nodes] += weight * times
         return found
 
     def follow(self, layout: Layout) -> None:

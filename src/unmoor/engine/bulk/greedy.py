@@ -158,9 +158,10 @@ class Greedy:
 
     def _stamp(self, ask: Ask) -> tuple[int, int, int]:
         """While this stays, a class that found no place finds none."""
-        return (len(self.fleet), self.counting.holders, self._layout(ask).version)
+        return (len(self.fleet), self.counting.holders, self.layout(ask).version)
 
-    def _layout(self, ask: Ask) -> Layout:
+    def layout(self, ask: Ask) -> Layout:
+        """Return what others have to say to a class, kept up to date from now on."""
         known = self._now.get(ask.number)
         if known is None or known[0] != self.counting.holders:
             self.counting.meet(ask.person)
@@ -191,24 +192,27 @@ class Greedy:
         """Where a machine for this class may yet be opened, by the keys that it is spread over."""
         keys = sorted({spread.key for spread in ask.wish.spreads})
         found: dict[str, set[int]] = {}
-        for template in self.templates if keys else ():
-            if not self.fitting.tolerates(ask, template):
-                continue
+        for shape, flags in self.openings(ask) if keys else ():
+            for key in keys:
+                found.setdefault(key, set()).update(self.fitting.values(key, shape, flags))
+        return tuple((key, tuple(sorted(numbers))) for key, numbers in sorted(found.items()))
+
+    def openings(self, ask: Ask) -> Iterator[tuple[Shape, Flags]]:
+        """Yield what a machine for this class may be opened as, whatever the limits leave."""
+        for template in () if ask.is_too_large else self.templates:
             base = self.shapes.of(template.requirements)
             row = self.daemons[id(template)] + ask.row
-            for way in ask.wish.musts:
+            for way in ask.wish.musts if self.fitting.tolerates(ask, template) else ():
                 shape = self.shapes.with_way(base, self.shapes.way(way), way)
-                if shape is None or ask.is_too_large:
-                    continue
-                flags = self.flags[id(template)] & shape.types & self.types.have_room(row)
-                for key in keys if flags.any() else ():
-                    found.setdefault(key, set()).update(self.fitting.values(key, shape, flags))
-        return tuple((key, tuple(sorted(numbers))) for key, numbers in sorted(found.items()))
+                if shape is not None:
+                    flags = self.flags[id(template)] & shape.types & self.types.have_room(row)
+                    if flags.any():
+                        yield shape, flags
 
     def _place(self, ask: Ask, pod: Pod) -> bool:
         if ask.is_too_large or self._is_taken(ask):
             return False
-        layout = self._layout(ask)
+        layout = self.layout(ask)
         if self._place_standing(ask, pod, layout):
             return True
         layout = self._watching(ask, layout)
@@ -244,7 +248,7 @@ class Greedy:
             return False
         found = self.fleet.has_room(ask)
         if not self.fitting.suits_any(ask):
-            found &= self._suit(ask)
+            found &= self.suit(ask)
         for domains in layout.domains:
             allowed = layout.allowed(domains)
             if domains.key == names.HOSTNAME:
@@ -261,7 +265,7 @@ class Greedy:
                 return self._promised(ask, pod, machine.name)
         return False
 
-    def _suit(self, ask: Ask) -> Flags:
+    def suit(self, ask: Ask) -> Flags:
         """Return which machines could become what the pod wants, shape by shape."""
         verdicts = self._suited.get(ask.kind)
         if verdicts is None:

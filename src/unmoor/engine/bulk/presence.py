@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from unmoor.engine.bulk.numbering import Domains, Verdicts
 from unmoor.engine.bulk.shapes import Flags
@@ -84,6 +85,16 @@ class Presence:
         if self._kept[0] != version:
             self._kept = (version, self._look())
         return self._kept[1]
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Return how many machines that count may lie in each domain."""
+        fleet, counting = self._fleet, self._counting()
+        if self._domains.key == names.HOSTNAME:
+            return np.bincount(fleet.hosts[: len(fleet)][counting], minlength=self._domains.room)
+        where = fleet.where(self._domains)
+        found = np.zeros(self._domains.room, dtype=np.int64)
+        found[: where.shape[1]] = np.count_nonzero(where[counting], axis=0)
+        return found
 
     def _look(self) -> Flags:
         fleet, found = self._fleet, np.zeros(self._domains.room, dtype=bool)

@@ -9,13 +9,14 @@ Must not: decide who is to go, or keep anything that an exception has left half 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from unmoor.engine.bulk import greedy, renewal
 from unmoor.engine.bulk.answers import answer
 from unmoor.engine.bulk.greedy import Greedy
+from unmoor.engine.bulk.hopeful import Stuck, stuck_on
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
@@ -44,6 +45,8 @@ class WhatIf:
 
     def _look(self, scene: Scene) -> None:
         self.scene = scene
+        self._answers: dict[frozenset[str], Plan] = {}
+        self._stuck: dict[str, Stuck | None] = {}
         self._rows = {place.name: at for at, place in enumerate(scene.places)}
         self._started = {one.name: one for one in scene.started}
         self._soft = sum(
@@ -91,13 +94,36 @@ class WhatIf:
         """Return where the pods of these places go when they are gone.
 
         ``gone``: names of places and started machines; others change nothing. Never raises for
-        what an API object says.
+        what an API object says. The same question gets the very same answer.
         """
+        asked = frozenset(name for name in gone if name in self._rows or name in self._started)
+        plan = self._answers.get(asked)
+        if plan is None:
+            plan = self._answers[asked] = self._answer(asked)
+        return plan
+
+    def hopeless(self, names: Iterable[str]) -> dict[str, Stuck]:
+        """Return which of these places certainly cannot go, each by itself, and what keeps it.
+
+        Found for all of them at once, and remembered: where ``without`` would leave a pod without
+        a place, for reasons that no order of placing changes. Not every such place is found.
+        """
+        named = list(names)
+        new = [name for name in named if name in self._rows and name not in self._stuck]
+        if new:
+            found, self._compiled = self._compiled or self._compile(), None
+            stuck = stuck_on(found[0], {self._rows[name]: self.moved((name,)) for name in new})
+            self._compiled = found
+            self._stuck |= {name: stuck.get(self._rows[name]) for name in new}
+        kept = ((name, self._stuck.get(name)) for name in named)
+        return {name: stuck for name, stuck in kept if stuck is not None}
+
+    def _answer(self, gone: frozenset[str]) -> Plan:
         pods = self.moved(gone)
         if self._are_last_soft(gone):
             return greedy.solve(self.scene.without(gone), pods)
         found, self._compiled = self._compiled or self._compile(), None
-        plan = self._asked(*found, frozenset(gone), pods)
+        plan = self._asked(*found, gone, pods)
         self._compiled = found
         return plan
 
