@@ -11,6 +11,7 @@ Must not: count how long it takes to make the cluster up, or to change it.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 from statistics import median
 from typing import Any
@@ -53,6 +54,7 @@ def change(store: Store, nodes: list[str], round_: int) -> int:
 def measured(nodes: int, pods: int) -> dict[str, Any]:
     """Medians of the processor time of some rounds."""
     store, types, scenery = store_of(nodes, pods), ec2_types(), Scenery()
+    gc.freeze()  # As the controller does once a cluster is listed: it is no garbage.
     scene = scenery.scene_of(store.freeze(), types)
     names = [place.name for place in scene.places if place.is_node]
     asked = WhatIf(scene)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.engine.crowds import Dice, some_pods, some_scene
+from tests.engine.crowds import DRIVER, OBJECTS, Dice, some_pods, some_scene
 from tests.engine.scenes import WEB, ZONES, place, pod, scene, spread, template
 from unmoor.engine import oracle
 from unmoor.engine.bulk.whatif import WhatIf
@@ -209,6 +209,29 @@ def test_only_rows_with_other_pods_are_made_anew() -> None:
     assert asked._compiled is compiled
     now = compiled[0].ground.standing
     assert [one is other for one, other in zip(sites, now, strict=True)] == [True, False, True]
+
+
+@pytest.mark.parametrize("room_before", [{DRIVER: 1}, {}], ids=["full before", "told later"])
+def test_volumes_still_count_where_other_pods_have_changed(room_before: dict[str, int]) -> None:
+    def using(name: str, claim: str, node: str) -> Pod:
+        volume = {"name": "data", "persistentVolumeClaim": {"claimName": claim}}
+        return pod(name, node=node, volumes=[volume])
+
+    there, mover = using("there", "waiting", "a"), using("mover", "mine", "b")
+    on = scene(
+        place("a", ZONES[0], there, volume_room=room_before),
+        place("b", ZONES[0], mover),
+        objects=OBJECTS,
+    )
+    asked = WhatIf(on, everybody)
+    asked.without(["b"])
+    later = place("a", ZONES[0], there, pod("new", node="a"), volume_room={DRIVER: 1})
+    on = msgspec.structs.replace(on, places=(later, on.places[1]))
+    asked.follow(on)
+
+    assert asked.is_ready
+    assert list(asked.without(["b"]).refused) == [mover.key]
+    answers_as_the_oracle(asked, on, ("b",))
 
 
 def test_what_is_not_asked_for_yet_gets_a_column() -> None:

@@ -142,7 +142,10 @@ def reserved_for(daemons: Iterable[Daemon], pods: Iterable[Pod]) -> dict[str, in
         for owner in pod.metadata.owner_references:
             if owner.kind == DAEMON_SETS.kind and owner.controller:
                 there.setdefault(owner.uid, []).append(pod)
-    missing = [_still_to_come(one, there.get(one.uid, [])) for one in daemons]
+    asked = (_still_to_come(one, there.get(one.uid, [])) for one in daemons)
+    missing = [one for one in asked if one]
+    if not missing:  # As on nearly every node.
+        return {}
     return {key: amount for key, amount in resources.total(missing).items() if amount > 0}
 
 

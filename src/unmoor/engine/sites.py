@@ -60,8 +60,18 @@ class Tenants:
 class Standing:
     """A place, with what has been promised away on it."""
 
-    def __init__(self, place: Place, view: View, known: Tenants | None = None) -> None:
-        """Start with the pods that are there. ``known``: what was found out about pods."""
+    def __init__(
+        self,
+        place: Place,
+        view: View,
+        known: Tenants | None = None,
+        attached: dict[str, set[str]] | None = None,
+    ) -> None:
+        """Start with the pods that are there.
+
+        ``known``: what was found out about pods. ``attached``: which volumes are, by driver; None:
+        it is to be found out.
+        """
         there = [*map((known or Tenants()).of, place.pods)]
         self.place = place
         self.name = place.name
@@ -70,7 +80,9 @@ class Standing:
         self.free = resources.subtract(place.allocatable, used)
         self.held: list[Held] = [one for _, _, held in there for one in held]
         self.attached = (
-            volumes.attached_on(place.name, place.pods, view) if place.volume_room else {}
+            volumes.attached_on(place.name, place.pods, view)
+            if attached is None and place.volume_room
+            else attached or {}
         )
 
     def domains(self, key: str) -> frozenset[str]:

@@ -81,7 +81,12 @@ def renew(compiled: Greedy, scene: Scene, news: Iterable[News]) -> None:
             for person in map(crowd.person, pods):
                 _, where = changed.setdefault(person.number, (person, {}))
                 where[at] = where.get(at, 0) + sign
-        ground.renew(at, Standing(scene.places[at], scene.view, compiled.tenants))
+        place, before = scene.places[at], ground.standing[at]
+        are_attached = place.volume_room == before.place.volume_room and not any(
+            pod.spec.volumes for pod in (*come, *gone)
+        )
+        attached = before.attached if are_attached else None
+        ground.renew(at, Standing(place, scene.view, compiled.tenants, attached))
     for person, where in changed.values():
         moved = {at: more for at, more in where.items() if more}
         if moved:
