@@ -172,11 +172,11 @@ def _template(
         taints=provisioner.spec.taints,
         types=available,
         daemons=asked_of(daemons, requirements, provisioner.spec.taints),
-        problem="" if available else _nothingall_sold(provisioner, requirements, suiting),
+        problem="" if available else _none_sold(provisioner, requirements, suiting),
     )
 
 
-def _nothingall_sold(
+def _none_sold(
     provisioner: Provisioner, requirements: Requirements, suiting: tuple[InstanceType, ...]
 ) -> str:
     subject = f"provisioner/{provisioner.name}: spec.requirements"
