@@ -162,7 +162,7 @@ class Narrator:
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
-        if pod is None or pod.is_daemon or pod.is_static:
+        if pod is None or pod.is_of_its_node:
             return
         name = f"{pod.namespace}/{pod.name}"
         if new is None:

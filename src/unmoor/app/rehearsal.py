@@ -238,7 +238,7 @@ class Rehearsal:
 
     def _movable(self, node: Node) -> list[Pod]:
         pods = self._store.pods_on(node.name)
-        return [p for p in pods if not (p.is_daemon or p.is_static or p.is_terminal)]
+        return [p for p in pods if not (p.is_of_its_node or p.is_terminal)]
 
     def _ready_by_owner(self) -> Counter[str]:
         """Ready pods of each owner that makes new ones."""

@@ -28,7 +28,7 @@ def awaited(view: View, node: Node) -> tuple[str, ...]:
     staying = {
         (pod.namespace, volume.persistent_volume_claim.claim_name)
         for pod in view.pods_on(node.name)
-        if pod.is_daemon or pod.is_static
+        if pod.is_of_its_node
         for volume in pod.spec.volumes
         if volume.persistent_volume_claim is not None
     }

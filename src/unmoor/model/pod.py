@@ -111,6 +111,11 @@ class Pod(Object):
         return False
 
     @property
+    def is_of_its_node(self) -> bool:
+        """A DaemonSet's or static: it is nowhere else, and goes with its node."""
+        return self.is_daemon or self.is_static
+
+    @property
     def is_terminal(self) -> bool:
         """Finished, whatever the outcome."""
         return self.status.phase in {"Succeeded", "Failed"}

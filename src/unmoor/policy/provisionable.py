@@ -65,7 +65,7 @@ def why_not(view: View, pod: Pod) -> str:
         return f"it is not to be scheduled yet: somebody has to lift its gate {gates}"
     if pod.is_deleting or pod.is_terminal:
         return "it is not to run any more"
-    if pod.is_daemon or pod.is_static:
+    if pod.is_of_its_node:
         return "it belongs to a node of its own"
     if _has_room_made(view, pod):
         return f"the scheduler makes room for it on node {pod.nominated_to}"

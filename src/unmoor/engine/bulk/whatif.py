@@ -30,7 +30,7 @@ PODS_DEPARTED = 20
 
 def is_moved(pod: Pod) -> bool:
     """True when a pod needs another place once its node is gone."""
-    return not (pod.is_daemon or pod.is_static or pod.is_terminal)
+    return not (pod.is_of_its_node or pod.is_terminal)
 
 
 class WhatIf:
