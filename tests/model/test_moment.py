@@ -6,7 +6,17 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from unmoor.model.moment import FIRST, LAST, Moment, earliest, later, rfc3339, rfc3339_micro, utc
+from unmoor.model.moment import (
+    FIRST,
+    LAST,
+    Moment,
+    doubled_s,
+    earliest,
+    later,
+    rfc3339,
+    rfc3339_micro,
+    utc,
+)
 
 WALL = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
 NOW = Moment(WALL, 1000.0)
@@ -25,6 +35,13 @@ def test_waits_are_never_in_the_past() -> None:
 )
 def test_nothing_has_lasted_less_than_no_time(since: datetime | None, seconds: float) -> None:
     assert NOW.since_s(since) == seconds
+
+
+@pytest.mark.parametrize(
+    ("times", "seconds"), [(-1, 10.0), (0, 10.0), (1, 20.0), (4, 160.0), (5, 300.0), (10**6, 300.0)]
+)
+def test_waits_double_up_to_the_longest(times: int, seconds: float) -> None:
+    assert doubled_s(10.0, times, 300.0) == seconds
 
 
 def test_a_deadline_is_a_wall_time() -> None:

@@ -23,7 +23,7 @@ from unmoor.lifecycle.step import Step
 from unmoor.model.base import Ref
 from unmoor.model.disruption_budget import PodDisruptionBudget
 from unmoor.model.kinds import ref_of
-from unmoor.model.moment import Moment, earliest
+from unmoor.model.moment import Moment, doubled_s, earliest
 from unmoor.model.node import Node
 from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.pod import Pod
@@ -35,8 +35,6 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 
 ASKED_MAX = 1_000
 """So many pods are asked to go in one step; the rest in the next."""
-DOUBLINGS_MAX = 30
-"""Keeps the back-off's power of two a small number."""
 
 
 class Try(msgspec.Struct, frozen=True):
@@ -322,8 +320,7 @@ def _free_at(view: View, uid: str, known: Try) -> float:
 
 def _back_off_s(view: View, asked: int) -> float:
     cadence = view.settings.cadence
-    doubled: float = cadence.eviction_backoff_s * 2 ** min(asked, DOUBLINGS_MAX)
-    return min(doubled, cadence.eviction_backoff_most_s)
+    return doubled_s(cadence.eviction_backoff_s, asked, cadence.eviction_backoff_most_s)
 
 
 def _state_of_budgets(view: View, pod: Pod) -> tuple[tuple[str, int], ...]:

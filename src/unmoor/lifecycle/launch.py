@@ -34,7 +34,7 @@ from unmoor.model import names, resources
 from unmoor.model.instance import CloudInstance, LaunchRequest, OfferingName
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_LAUNCHED, Machine
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, doubled_s
 from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirement, RequirementError
@@ -43,7 +43,6 @@ from unmoor.model.validation import Findings
 from unmoor.policy import heartbeat, no_shows
 from unmoor.policy.verdict import Method, Reason, Verdict
 
-DOUBLINGS_MAX = 10
 MESSAGE_CHARS_MAX = 300
 """A cloud's error may be pages long (spec 6.1)."""
 
@@ -150,8 +149,7 @@ def _number_of(machine: Machine) -> int:
 def _back_off_s(view: View, attempts: int) -> float:
     """1 s, doubling to one minute, by default (spec 6.1)."""
     cadence = view.settings.cadence
-    waited: float = cadence.launch_backoff_s * 2 ** min(max(attempts - 1, 0), DOUBLINGS_MAX)
-    return min(waited, cadence.launch_backoff_most_s)
+    return doubled_s(cadence.launch_backoff_s, attempts - 1, cadence.launch_backoff_most_s)
 
 
 def advance(view: View, machine: Machine, lost: int, moment: Moment) -> Step[int]:

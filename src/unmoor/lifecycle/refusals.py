@@ -17,13 +17,11 @@ from collections.abc import Mapping
 import msgspec
 
 from unmoor.model.kinds import PROVISIONERS, ref_of
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, doubled_s
 from unmoor.model.observation import Asked, Problem
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
-
-DOUBLINGS_MAX = 10
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -78,8 +76,7 @@ def words_of(provisioner: str, refused: Refused) -> str:
 def _back_off_s(view: View, count: int) -> float:
     """10 s, doubling to five minutes, by default."""
     cadence = view.settings.cadence
-    waited: float = cadence.pending_pod_retry_s * 2 ** min(count - 1, DOUBLINGS_MAX)
-    return min(waited, cadence.creation_backoff_most_s)
+    return doubled_s(cadence.pending_pod_retry_s, count - 1, cadence.creation_backoff_most_s)
 
 
 def _verdict(provisioner: Provisioner, refused: Refused, moment: Moment) -> Verdict:

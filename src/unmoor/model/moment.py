@@ -14,6 +14,8 @@ import msgspec
 SECOND = 1.0
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
+DOUBLINGS_MAX = 30
+"""Keeps the power of two of a wait that doubles a small number."""
 FIRST = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(tzinfo=UTC)
 """No time before or after these can be written."""
@@ -75,6 +77,12 @@ def rfc3339_micro(wall: datetime) -> str:
 
 def _formatted(wall: datetime, timespec: str) -> str:
     return utc(wall).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
+
+
+def doubled_s(first_s: float, times: int, most_s: float) -> float:
+    """Return ``first_s`` seconds, doubled so many times (none below 1), ``most_s`` at most."""
+    waited_s: float = first_s * 2 ** min(max(times, 0), DOUBLINGS_MAX)
+    return min(waited_s, most_s)
 
 
 def earliest(*times: float | None) -> float | None:

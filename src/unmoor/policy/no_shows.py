@@ -17,11 +17,9 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.instance import OfferingName
 from unmoor.model.machine import Machine
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, doubled_s
 from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
-
-DOUBLINGS_MAX = 10
 
 
 class NoShow(msgspec.Struct, frozen=True):
@@ -74,5 +72,4 @@ def avoided_by(view: View, provisioner: str, moment: Moment) -> tuple[OfferingNa
 def _avoided_s(view: View, times: int) -> float:
     """15 min, doubling to four hours, by default."""
     cadence = view.settings.cadence
-    waited: float = cadence.no_show_memory_s * 2 ** min(times - 1, DOUBLINGS_MAX)
-    return min(waited, cadence.no_show_memory_most_s)
+    return doubled_s(cadence.no_show_memory_s, times - 1, cadence.no_show_memory_most_s)

@@ -18,12 +18,11 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import condition_of
 from unmoor.model.kinds import NODES
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, doubled_s
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
 from unmoor.policy.ownership import is_ours
 
-DOUBLINGS_MAX = 10
 SHOWN_MAX = 3
 """So many nodes are named."""
 
@@ -91,8 +90,7 @@ def pauses(view: View, late: frozenset[str], moment: Moment) -> dict[str, Pause]
 def _pause_s(view: View, count: int) -> float:
     """From when the last one was made: 30 min after two by default, doubling to four hours."""
     cadence = view.settings.cadence
-    waited: float = cadence.registration_limit_s * 2 ** min(count - 1, DOUBLINGS_MAX)
-    return min(waited, cadence.no_show_memory_most_s)
+    return doubled_s(cadence.registration_limit_s, count - 1, cadence.no_show_memory_most_s)
 
 
 def _unsettled_s(node: Node, moment: Moment) -> float:
