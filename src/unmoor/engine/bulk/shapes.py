@@ -28,6 +28,8 @@ Amounts = npt.NDArray[np.int64]
 Costs = npt.NDArray[np.float64]
 LARGEST_KEPT = 10_000
 """So many answers of ``Types.largest`` are remembered; then all are forgotten."""
+LABELS_KEPT = 1_000
+"""The same for ``Types.labels``: pods name any label, and the types outlive them."""
 
 
 class Types:
@@ -129,6 +131,8 @@ class Types:
         """Return the different values of a label, None among them, and each type's number in it."""
         found = self._labels.get(key)
         if found is None:
+            if len(self._labels) >= LABELS_KEPT:
+                self._labels.clear()
             numbering: Numbering[str | None] = Numbering()
             codes = [numbering.of(type_label(one, key)) for one in self.all]
             found = (list(numbering.known), np.array(codes, dtype=np.int64))
