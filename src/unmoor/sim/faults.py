@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from math import inf
 from random import Random
 from typing import TypeAlias, TypeVar
 
@@ -121,12 +122,19 @@ class FaultyApi(ApiAround):
         """Stand in front of ``api``."""
         super().__init__(api)
         self.faults = faults
+        self._hanging = 0
+        self._hung_until = 0.0
         self._weather = _Weather(dice, clock)
 
     @property
     def counts(self) -> Counter[str]:
         """How often each fault has happened."""
         return self._weather.counts
+
+    @property
+    def hung_until(self) -> float:
+        """When the last watch that hung was given up; inf while one hangs."""
+        return inf if self._hanging else self._hung_until
 
     def calm(self) -> None:
         """No faults from now on."""
@@ -150,8 +158,16 @@ class FaultyApi(ApiAround):
                 if weather.strikes("watch_late", faults.watch_late):
                     await weather.wait(faults.late_s)
                 if weather.strikes("watch_silent", faults.watch_silent):
-                    await asyncio.get_running_loop().create_future()
+                    await self._hang()
             yield event
+
+    async def _hang(self) -> None:
+        self._hanging += 1
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._hanging -= 1
+            self._hung_until = self._weather.clock.now().mono
 
     async def _through(self, call: Call, ask: Callable[[], Awaitable[T]]) -> T:
         weather, faults = self._weather, self.faults

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import count
+from math import inf
 from random import Random
 
 from unmoor.runtime.controller import Options
@@ -129,7 +130,10 @@ class Crew:
             self.checkers.breach("no-step-crashes", f"{record.reconciler} {record.key}: {last}")
         plan = promises.plan_of(who, record)
         if plan is not None:
-            self._promises.note(plan, self.checkers.allowances.blind_s)
+            unseen_s = self.checkers.allowances.unseen_s
+            (hung_until,) = (one.api.hung_until for one in self.members if one.who == who)
+            is_blind = plan.at_s < hung_until + unseen_s
+            self._promises.note(plan, inf if is_blind else unseen_s)
 
     async def run(self, until_s: float) -> None:
         """Let it all happen, until ``until_s``."""

@@ -39,6 +39,8 @@ ONCE = "a-pod-gets-one-machine"
 PLANNING_S = 1.0
 """So long a pass over the cluster takes at most, until what it plans is done."""
 
+OF_COMPANY = frozenset((Constraint.SPREAD, Constraint.POD_AFFINITY))
+"""What another pod elsewhere may put right."""
 MACHINE = "machine/"
 
 Places = Mapping[str, Sequence[Key]]
@@ -109,6 +111,8 @@ class Promises:
         is_alone = not any(who != plan.who and at >= lately for who, at in truth.made.values())
         if self._changed_at < lately and is_alone:
             for pod, place, why in refused(truth, plan.places):
+                if why and self._may_depend(plan, why):
+                    continue
                 said = "; ".join(map(str, why)) or "it is not there"
                 self._breach(KEPT, f"{plan.who}: pod {pod} was promised {place}: {said}")
         for place, keys in plan.places.items():
@@ -122,6 +126,15 @@ class Promises:
             if name in plan.made:
                 self._meant[name] = keys
                 self._look_for_room(truth.get("Machine", name))
+
+    def _may_depend(self, plan: Plan, why: oracle.Refusals) -> bool:
+        """On pods that are planned, too, and whose machine is not made now."""
+        keys = {key for some in plan.places.values() for key in some}
+        waiting = [
+            (one["metadata"]["namespace"], true.name(one)) for one in self._truth.placeless(0.0)
+        ]
+        is_whole = all(key in keys for key in waiting)
+        return not is_whole and all(one.constraint in OF_COMPANY for one in why)
 
     def _compare(self, who: str, pod: JSON, place: str, blind_s: float) -> None:
         """With where the pod was to go before: no second machine for it, while all is quiet."""
