@@ -69,15 +69,21 @@ class _Filter:
         return found
 
     def _class(self, pod: Pod, rows: list[int]) -> dict[int, Refusal]:
-        ask = self._freest(pod)
+        """Ask with every preference; of those that are stuck then, without any."""
+        greedy = self._greedy
+        ask = greedy.crowd.ask(pod, 0)
         if own := judge.own_refusals(ask.wish):
             return dict.fromkeys(rows, own[0])
-        if self._may_open(ask):
-            homeless = []
-        else:
-            head = self._greedy.finder.head(ask)[0].tolist()
-            homeless = [row for row in rows if set(head) <= {row}]
-        found = dict.fromkeys(homeless, _NOWHERE)
+        found = self._asked(ask, rows)
+        if not found or (ask.wish.preference is None and not greedy.has_soft_taints):
+            return found
+        last = levels_of(pod, has_soft_taints=greedy.has_soft_taints)
+        return self._asked(greedy.crowd.ask(pod, last), list(found))
+
+    def _asked(self, ask: Ask, rows: list[int]) -> dict[int, Refusal]:
+        head = self._greedy.finder.head(ask)[0].tolist()
+        homeless = [row for row in rows if set(head[:2]) <= {row}]
+        found = dict.fromkeys([] if homeless and self._may_open(ask) else homeless, _NOWHERE)
         left = np.array([row for row in rows if row not in found], dtype=np.int64)
         is_spread = len(left) and any(one.is_hard for one in ask.wish.spreads)
         spreads = self._greedy.layout(ask).spreads if is_spread else ()
@@ -92,14 +98,6 @@ class _Filter:
         """Spread at each level of giving up, over few domains, and counted on the same nodes."""
         is_same = not (one.spread.honors_taints and self._greedy.has_soft_taints)
         return one.spread.is_hard and is_same and one.tally.domains.room <= DOMAINS_MAX
-
-    def _freest(self, pod: Pod) -> Ask:
-        """The class with what matters of a node given up; what it is spread over hard stays."""
-        greedy = self._greedy
-        ask = greedy.crowd.ask(pod, 0)
-        if ask.wish.preference is None and not greedy.has_soft_taints:
-            return ask
-        return greedy.crowd.ask(pod, levels_of(pod, has_soft_taints=greedy.has_soft_taints))
 
     def _may_open(self, ask: Ask) -> bool:
         """True when a machine may come, or has been started, that takes the pod."""
