@@ -115,7 +115,9 @@ class Ahead:
             known = before.get(one.name)
             without = avoided.get(one.name, frozenset())
             if known is None or known[:2] != (one.spec, without):
-                types = tuple(sold.without(without) for sold in self._types)
+                types = self._types
+                if without:
+                    types = tuple(sold.without(without) for sold in types)
                 known = (one.spec, without, _template(one, types, self._daemons))
             self._templates[one.name] = known
             template = known[2]

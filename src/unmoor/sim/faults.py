@@ -104,7 +104,7 @@ class _Weather:
 
     def strikes(self, what: str, ratio: Ratio) -> bool:
         hits, of = ratio
-        if self.is_calm or hits <= 0:
+        if hits <= 0 or self.is_calm:
             return False
         if self.dice.randrange(of) >= hits:
             return False
@@ -151,8 +151,11 @@ class FaultyApi(ApiAround):
         weather, faults = self._weather, self.faults
         if since and weather.strikes("watch_expired", faults.watch_expired):
             raise ApiError(410, "Expired", "too old resource version (injected)")
+        may_fail = any(
+            hits for hits, _ in (faults.watch_cut, faults.watch_late, faults.watch_silent)
+        )
         async for event in self._api.watch(resource, query, since=since):
-            if isinstance(event, Change):
+            if may_fail and isinstance(event, Change):
                 if weather.strikes("watch_cut", faults.watch_cut):
                     return
                 if weather.strikes("watch_late", faults.watch_late):

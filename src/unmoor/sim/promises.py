@@ -178,8 +178,9 @@ def refused(truth: Truth, places: Places) -> Iterator[tuple[str, str, oracle.Ref
     where = {key: place for place, keys in places.items() for key in keys}
     bodies = (truth.get("Pod", name, namespace) for namespace, name in where)
     pods = [vacancies.typed(one) for one in bodies if one is not None and _still_waits(truth, one)]
-    scene = msgspec.structs.replace(vacancies.scene_now(truth, pods), templates=())
-    run = oracle.Run(scene)
+    if not pods:
+        return
+    run = oracle.Run(vacancies.scene_now(truth, pods))
     run.watch(pods)
     sites: dict[str, Standing | Opened] = {site.name: site for site in run.standing}
     sites |= {site.name: site for site in run.opened}

@@ -34,10 +34,10 @@ LOOKED_AT = (
     "PersistentVolume",
     "PersistentVolumeClaim",
     "Pod",
-    "Provisioner",
     "StorageClass",
     "VolumeAttachment",
 )
+"""Without Provisioners: nobody asks here what could be bought."""
 
 
 UNREADY_S, COMING_UP_S = 300.0, 900.0
@@ -60,8 +60,7 @@ def overlooked(truth: Truth, made: JSON, blind_s: float, skew_s: float = 0.0) ->
     late = [true.name(one) for one in truth.all("Node") if _is_late(truth, one, blind_s + skew_s)]
     found = scene_now(truth, pods, without=[true.name(made)], late=late)
     started = found.started if truth.is_in_stock else ()
-    standing = msgspec.structs.replace(found, templates=(), started=started)
-    plan = oracle.solve(standing, pods)
+    plan = oracle.solve(msgspec.structs.replace(found, started=started), pods)
     if pods and not plan.refused and not plan.given_up:
         places = sorted(plan.placements.items())
         said = ", ".join(f"{name} on {where}" for (_, name), where in places)
@@ -81,7 +80,7 @@ def _is_late(truth: Truth, node: JSON, slack_s: float) -> bool:
 def scene_now(
     truth: Truth, pods: Iterable[Pod], without: Iterable[str] = (), late: Iterable[str] = ()
 ) -> Scene:
-    """Return what the engine is asked about, as it truly is; ``pods`` are to be placed anew."""
+    """Return what is there and coming up, as it truly is; ``pods`` are to be placed anew."""
     view = View.of(*(typed(one) for kind in LOOKED_AT for one in truth.all(kind)))
     placing = [pod.key for pod in pods if view.get(PODS, pod.name, pod.namespace) is not None]
     return scene_of(

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -88,8 +87,8 @@ class Witness:
         now = self._time_s()
         if kind not in {"Lease", "Event"}:
             self.last_effect_s = now
-        said = (now, who, call.verb, str(call.ref), call.subresource, _plain(call.body))
-        self._digest.update(msgspec.json.encode(said))
+        said = (now, who, call.verb, str(call.ref), call.subresource, call.body)
+        self._digest.update(msgspec.json.encode(said, order="deterministic"))
         act = Act(who, call)
         for heard in self._listeners:
             heard(act)
@@ -97,7 +96,3 @@ class Witness:
     def _refused(self, call: Call) -> None:
         if call.is_write:
             self.acting = None
-
-
-def _plain(body: Any) -> Any:
-    return msgspec.to_builtins(body, order="deterministic")
