@@ -46,7 +46,7 @@ IN_THE_FAST_ENGINE: dict[str, tuple[Change, ...]] = {
     SPREAD: (
         Change("bulk.layout", "most = one.spread.max_skew +", "most = one.spread.max_skew + 1 +"),
     ),
-    APART: (Change("bulk.counting", "in self._holders.near(marks) if", "in () if"),),
+    APART: (Change("bulk.counting", "in self._holders.near(marks)\n", "in ()\n"),),
     DAEMONS: (Change("bulk.greedy", "amounts([base.daemons], ", "amounts([{}], "),),
     PORT: (
         Change("bulk.ground", "not ask.wish.held or not", "True or not"),
@@ -60,7 +60,7 @@ IN_THE_ORACLE: dict[str, tuple[Change, ...]] = {
     APART: (Change("company", "in required_apart(other, view)", "in ()"),),
     DAEMONS: (
         Change("sites", "self.requests = base.daemons", "self.requests = {}"),
-        Change("sites", "[place.reserved, *(", "[*("),
+        Change("sites", "((place.reserved, *(used", "(({}, *(used"),
     ),
     PORT: (
         Change("ports", "if (self.port, self.protocol) != (other.port, other.protocol)", "if 1"),

@@ -303,15 +303,14 @@ class Run:
     def _template_refusals(self, wish: Wish, company: Company, template: Template) -> Refusals:
         if template.problem:
             return (Refusal(Constraint.PROVISIONER, template.provisioner, template.problem),)
-        machine = self.next_machine(template)
-        if template.types and not machine.types:
-            left = Left(
-                provisioner=template.provisioner, amounts=self.remaining[template.provisioner]
-            )
-            return min((left.refusals(one.capacity) for one in template.types), key=_excess)
+        # What no limit would change comes first: who raises a limit for nothing is not helped.
+        machine = Opened(self.next_machine(template).name, template, template.types)
         found = fit(wish, company, machine)
-        assert not isinstance(found, Fit)
-        return found
+        if not isinstance(found, Fit):
+            return found
+        amounts = self.remaining[template.provisioner]
+        left = Left(provisioner=template.provisioner, amounts=amounts)
+        return min((left.refusals(one.capacity) for one in found.types), key=_excess)
 
     def _machines(self) -> Iterator[NewMachine]:
         for machine in self.opened:

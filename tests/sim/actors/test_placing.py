@@ -253,6 +253,24 @@ async def test_a_claim_that_waits_gets_its_volume_where_the_pod_goes() -> None:
 
 
 @in_virtual_time
+async def test_room_is_held_while_a_volume_is_made() -> None:
+    cluster = Cluster()
+    async with cluster.playing(Scheduler(cluster.stage)):
+        await add_nodes(cluster, a="z1")
+        await add_claim(cluster, "data", binding="WaitForFirstConsumer")
+        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+        await cluster.add_pod("db", cpu="3", volumes=volumes)
+        await cluster.wait(1)
+        await cluster.add_pod("web", cpu="2")
+        await cluster.wait(2)
+
+        assert [places(cluster, "db"), places(cluster, "web")] == ["-", "-"]
+        await cluster.delete(PODS.ref("db", "default"))
+        await cluster.wait(2)
+        assert places(cluster, "web") == "a"
+
+
+@in_virtual_time
 async def test_a_pods_own_volume_gets_claim_and_volume() -> None:
     cluster = Cluster()
     async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):

@@ -78,6 +78,8 @@ class Scheduler(Actor):
         self._waiting: set[tuple[str, str]] = set()
         self._sociable: set[tuple[str, str]] = set()
         self._bound: dict[str, tuple[str, Wish]] = {}
+        self._reserved: dict[str, tuple[str, Wish]] = {}
+        """Room is held, as the real one does, for pods whose volumes are being made."""
         self._floor = Floor(self.store)
 
     def look(self, kind: str, old: Any | None, new: Any | None) -> None:
@@ -106,6 +108,7 @@ class Scheduler(Actor):
                 self._fresh.discard(pod.key)
                 self._waiting.discard(pod.key)
                 self._sociable.discard(pod.key)
+                self._release(pod)
         if _weighs_the_same(old, new):
             return
         one = new or old
@@ -154,7 +157,8 @@ class Scheduler(Actor):
 
     async def _place(self, pod: Pod) -> No | None:
         """Bind the pod to the best node, or have its claims bound first; say why there is none."""
-        self._floor.refresh(self._bound.values())
+        self._release(pod)
+        self._floor.refresh([*self._bound.values(), *self._reserved.values()])
         wish = musts_of(pod, self.store)
         found = place(wish, self._floor)
         if isinstance(found, No):
@@ -164,11 +168,19 @@ class Scheduler(Actor):
             await self._bind(pod, wish, found)
             return None
         self._wait(pod)
+        self._reserved[pod.uid] = (found, wish)
+        self._floor.take(found, wish)
         for claim in claims:
             if names.SELECTED_NODE not in claim.metadata.annotations:
                 mark = {"metadata": {"annotations": {names.SELECTED_NODE: found}}}
                 await self.stage.patch(claim, mark)
         return None
+
+    def _release(self, pod: Pod) -> None:
+        """Hold no room for a pod any more: it is looked at anew, or does not wait."""
+        held = self._reserved.pop(pod.uid, None)
+        if held is not None:
+            self._floor.forget(held[0])
 
     def _unbound(self, pod: Pod) -> list[PersistentVolumeClaim]:
         found = (self.store.get(CLAIMS, name, pod.namespace) for name in claims_of(pod))

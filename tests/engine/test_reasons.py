@@ -1,0 +1,61 @@
+"""The reason that is given is the one to act on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.engine.scenes import instance_type, pod, scene, solve, template
+from unmoor.engine.refusal import Constraint
+from unmoor.model import names
+
+LARGE_AND_SMALL = (instance_type("large", cpu=8), instance_type("small", cpu=2))
+
+
+@pytest.mark.parametrize(
+    ("wants", "constraint", "missing"),
+    [
+        pytest.param(
+            {"cpu": "64"},
+            Constraint.INSTANCE_TYPE,
+            "no type has room for cpu 64, pods 1",
+            id="size",
+        ),
+        pytest.param(
+            {"nodeSelector": {names.ZONE: "elsewhere"}},
+            Constraint.INSTANCE_TYPE,
+            "none of 2 types with room for cpu 1, pods 1 is to be had with ",
+            id="zone",
+        ),
+        pytest.param(
+            {"cpu": "4"},
+            Constraint.LIMITS,
+            "a machine has 8, the limit of provisioner default leaves 2",
+            id="limit",
+        ),
+    ],
+)
+def test_what_no_limit_would_change_is_said_before_limits(
+    wants: Any, constraint: Constraint, missing: str
+) -> None:
+    for left in (0, 2000):
+        on = scene(template(types=LARGE_AND_SMALL, remaining={"cpu": left}))
+        plan = solve(on, [pod("p", **{"cpu": "1", **wants})])
+
+        ((reason,),) = plan.refused.values()
+        assert reason.constraint is constraint
+        if left or constraint is not Constraint.LIMITS:
+            assert reason.missing.startswith(missing)
+
+
+def test_a_provisioner_that_the_pod_wants_says_why_not_the_one_that_it_excludes() -> None:
+    on = scene(
+        template("tiny", types=LARGE_AND_SMALL, remaining={"cpu": 1000}),
+        template("gpus", types=LARGE_AND_SMALL, remaining={"cpu": 0}),
+    )
+
+    plan = solve(on, [pod("p", cpu="1", nodeSelector={names.PROVISIONER_NAME: "tiny"})])
+
+    ((reason,),) = plan.refused.values()
+    assert (reason.where, reason.constraint) == ("tiny", Constraint.LIMITS)
