@@ -229,7 +229,11 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 15 * MINUTE
     no_show_memory_most_s: Annotated[
-        float, Meta(description="the longest time for which it does not ask for it")
+        float,
+        Meta(
+            description="the longest time for which it does not ask for it, and for which it "
+            "pauses because its nodes do not become ready"
+        ),
     ] = 4 * HOUR
     pricing_refresh_s: Annotated[float, Meta(description="between two price lists")] = 12 * HOUR
     interruption_wait_s: Annotated[
