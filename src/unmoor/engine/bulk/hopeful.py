@@ -28,6 +28,13 @@ from unmoor.engine.wish import levels_of
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
 
+DOMAINS_MAX = 64
+"""What pods are spread over more of (hosts, mostly) is left to the simulation."""
+_MANY = 2**40
+_NOWHERE = Refusal(
+    Constraint.RESOURCES, "", "no other node has what it asks for, and no machine to come has"
+)
+
 
 class Stuck(msgspec.Struct, frozen=True):
     """A pod that keeps its node from going, and why."""
@@ -158,11 +165,3 @@ class _Filter:
         has_place[:, list(one.potential)] = True
         has_place[:, sorted(self._started_in(ask, tally.domains))] = True
         return np.asarray((few & has_place).any(axis=1))
-
-
-DOMAINS_MAX = 64
-"""What pods are spread over more of (hosts, mostly) is left to the simulation."""
-_MANY = 2**40
-_NOWHERE = Refusal(
-    Constraint.RESOURCES, "", "no other node has what it asks for, and no machine to come has"
-)
