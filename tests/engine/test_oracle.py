@@ -364,3 +364,14 @@ def test_every_pod_is_answered_once() -> None:
 
     assert {*plan.placements, *plan.refused} == {one.key for one in pods}
     assert not set(plan.placements) & set(plan.refused)
+
+
+def test_a_node_is_no_machine_to_come_whatever_it_is_called() -> None:
+    apart: dict[str, Any] = {"labels": WEB, "affinity": {"podAntiAffinity": required(term())}}
+    there = pod("there", node="machine-0", **apart)
+    on = scene(place("machine-0", ZONES[0], there, cpu="1"), template())
+    plan = solve(on, [pod("large", cpu="3", **apart)])
+
+    [machine] = plan.machines
+    assert plan.placements["default", "large"] == machine.name
+    assert machine.name not in {one.name for one in on.places}

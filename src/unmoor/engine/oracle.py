@@ -25,7 +25,7 @@ from unmoor.engine import judge
 from unmoor.engine.company import Company, Potential, Site
 from unmoor.engine.held import collisions
 from unmoor.engine.limits import Left
-from unmoor.engine.plan import NewMachine, Plan
+from unmoor.engine.plan import NewMachine, Plan, name_of
 from unmoor.engine.pricing import cheapest_first
 from unmoor.engine.refusal import NEVER, Constraint, Refusal
 from unmoor.engine.scene import Scene, Template
@@ -272,7 +272,7 @@ class Run:
             if all(one.capacity.get(name, 0) <= most for name, most in remaining.items())
         )
         number = sum(not one.is_started for one in self.opened)
-        return Opened(f"machine-{number}", template, tuple(types))
+        return Opened(name_of(number), template, tuple(types))
 
     def _spend(self, template: Template, types: Iterable[InstanceType]) -> None:
         """The largest that it may become counts against the limits."""

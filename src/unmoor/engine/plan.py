@@ -15,10 +15,18 @@ from unmoor.model.requirement import Requirements
 from unmoor.model.resources import Resources
 
 
+def name_of(number: int) -> str:
+    """Return what a plan calls its machine of this number.
+
+    No object of the API can have such a name: it would be taken for the machine, and be its host.
+    """
+    return f"machine#{number}"
+
+
 class NewMachine(msgspec.Struct, frozen=True, kw_only=True):
     """A machine to launch.
 
-    ``name`` is good within one plan only (``machine-0``). ``requirements`` hold for node and
+    ``name`` is good within one plan only (``machine#0``). ``requirements`` hold for node and
     machine, without the list of types. ``instance_types``: the cheapest suitable ones, cheapest
     first. ``requests``: of its pods and of the DaemonSets that will come (cpu in milli-cores, the
     rest in whole units). ``price_usd_per_h``: of the cheapest offering, None when unknown.

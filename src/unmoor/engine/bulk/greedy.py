@@ -28,7 +28,7 @@ from unmoor.engine.bulk.numbering import Verdicts
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.bulk.shapes import Amounts, Flags, Market, Shape, Shapes, amounts
 from unmoor.engine.company import watched_by
-from unmoor.engine.plan import Plan
+from unmoor.engine.plan import Plan, name_of
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.sites import Standing, Tenants
@@ -282,7 +282,7 @@ class Greedy:
         for template in self.templates:
             if not self.fitting.tolerates(ask, template):
                 continue
-            machine = self._next(template, f"machine-{self.fleet.new}")
+            machine = self._next(template, name_of(self.fleet.new))
             became = self.fitting.fit(ask, layout, machine)
             if became is not None:
                 at = self.fleet.open(machine)
