@@ -344,6 +344,17 @@ def test_pods_that_belong_to_their_node_do_not_move() -> None:
     assert list(WhatIf(on).without(["a"]).placements) == [("default", "web")]
 
 
+def test_a_node_and_a_machine_of_one_name_go_together_with_all_their_pods() -> None:
+    node = place("x", ZONES[0], pod("web", node="x"), cpu="2")
+    machine = place("x", ZONES[1], is_node=False, is_initialized=False)
+    on = scene(node, machine, place("b", cpu="8"))
+    asked = WhatIf(on)
+
+    assert [one.name for one in asked.moved(["x", "x"])] == ["web"]
+    assert dict(asked.without(["x"]).placements) == {("default", "web"): "b"}
+    assert asked.hopeless(["x"]) == {}
+
+
 def test_a_pod_that_fits_nowhere_else_makes_its_node_hopeless() -> None:
     wide = pod("wide", node="a", cpu="3")
     on = scene(place("a", "", wide, cpu="4"), place("b", "", pod("web", node="b"), cpu="2"))

@@ -47,7 +47,10 @@ class WhatIf:
         self.scene = scene
         self._answers: dict[frozenset[str], Plan] = {}
         self._stuck: dict[str, Stuck | None] = {}
-        self._rows = {place.name: at for at, place in enumerate(scene.places)}
+        # A machine that is coming up may have the name of a node that is another's.
+        self._rows: dict[str, list[int]] = {}
+        for at, place in enumerate(scene.places):
+            self._rows.setdefault(place.name, []).append(at)
         self._started = {one.name: one for one in scene.started}
         self._soft = sum(
             has_soft_taint(one)
@@ -87,7 +90,7 @@ class WhatIf:
 
     def moved(self, gone: Collection[str]) -> list[Pod]:
         """Return the pods that look for a place when these are gone."""
-        rows = sorted(self._rows[name] for name in gone if name in self._rows)
+        rows = self._rows_of(gone)
         return [pod for at in rows for pod in self.scene.places[at].pods if self._moves(pod)]
 
     def without(self, gone: Collection[str]) -> Plan:
@@ -109,14 +112,24 @@ class WhatIf:
         a place, for reasons that no order of placing changes. Not every such place is found.
         """
         named = list(names)
-        new = [name for name in named if name in self._rows and name not in self._stuck]
+        new = {
+            name: self._rows[name][0]
+            for name in named
+            if name not in self._stuck and self._is_one_place(name)
+        }
         if new:
             found, self._compiled = self._compiled or self._compile(), None
-            stuck = stuck_on(found[0], {self._rows[name]: self.moved((name,)) for name in new})
+            stuck = stuck_on(found[0], {at: self.moved((name,)) for name, at in new.items()})
             self._compiled = found
-            self._stuck |= {name: stuck.get(self._rows[name]) for name in new}
+            self._stuck |= {name: stuck.get(at) for name, at in new.items()}
         kept = ((name, self._stuck.get(name)) for name in named)
         return {name: stuck for name, stuck in kept if stuck is not None}
+
+    def _rows_of(self, gone: Iterable[str]) -> list[int]:
+        return sorted(at for name in set(gone) for at in self._rows.get(name, ()))
+
+    def _is_one_place(self, name: str) -> bool:
+        return len(self._rows.get(name, ())) == 1 and name not in self._started
 
     def _answer(self, gone: frozenset[str]) -> Plan:
         pods = self.moved(gone)
@@ -134,7 +147,7 @@ class WhatIf:
     def _are_last_soft(self, gone: Collection[str]) -> bool:
         """With them goes the reason for which a pod may give up its dislike of soft taints."""
         places = self.scene.places
-        going = [places[self._rows[name]] for name in gone if name in self._rows]
+        going = [places[at] for at in self._rows_of(gone)]
         soft = sum(has_soft_taint(one) for one in going)
         soft += sum(has_soft_taint(self._started[name]) for name in gone if name in self._started)
         return 0 < self._soft == soft
@@ -142,7 +155,7 @@ class WhatIf:
     def _asked(
         self, compiled: Greedy, prices: Prices, gone: frozenset[str], pods: list[Pod]
     ) -> Plan:
-        rows = sorted(self._rows[name] for name in gone if name in self._rows)
+        rows = self._rows_of(gone)
         compiled.ground.take_away(rows)
         compiled.begin(pods, gone)
         for place in (self.scene.places[at] for at in rows):
