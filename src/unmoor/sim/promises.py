@@ -84,7 +84,7 @@ class Promises:
         self._truth = truth
         self._breach = breach
         self._meant: dict[str, Sequence[Key]] = {}
-        """Machines, by name, that are not launched yet, and the pods that they were made for."""
+        """Machines, by uid, that are not launched yet, and the pods that they were made for."""
         self._changed_at = 0.0
         self._disturbed_at = 0.0
         truth.server.observers.append(self._observe)
@@ -123,9 +123,10 @@ class Promises:
                 if name in plan.made and is_alone:
                     self._compare(plan.who, body, place, blind_s)
                 truth.promised[true.uid(body)] = (place, plan.at_s)
-            if name in plan.made:
-                self._meant[name] = keys
-                self._look_for_room(truth.get("Machine", name))
+            made = truth.get("Machine", name) if name in plan.made else None
+            if made is not None:
+                self._meant[true.uid(made)] = keys
+                self._look_for_room(made)
 
     def _may_depend(self, plan: Plan, why: oracle.Refusals) -> bool:
         """On pods that are planned, too, and whose machine is not made now."""
@@ -146,12 +147,12 @@ class Promises:
             said = f"pod {true.name(pod)} had {before} coming up and got {place}"
             self._breach(ONCE, f"{who}: {said}")
 
-    def _look_for_room(self, machine: JSON | None) -> None:
+    def _look_for_room(self, machine: JSON) -> None:
         """As soon as it is known what a machine is. Nobody else can be there yet."""
-        if machine is None or not (machine.get("status") or {}).get("providerID"):
+        if not (machine.get("status") or {}).get("providerID"):
             return
         name = true.name(machine)
-        meant = self._meant.pop(name, ())
+        meant = self._meant.pop(true.uid(machine), ())
         for pod, _, why in refused(self._truth, {f"{MACHINE}{name}": meant} if meant else {}):
             short = [str(one) for one in why if one.constraint is Constraint.RESOURCES]
             if short:
