@@ -46,11 +46,16 @@ def asked(objects: Objects, types: Sequence[InstanceType], dice: Random) -> tupl
     moving = {pod.key: pod for pod in view.sorted(PODS) if _is_moving(pod, gone)}
     plan = solving.solve(scene, moving.values())
     by_name = {one.name: one for one in types}
-    made = [_place_of(one, by_name, view, dice) for one in plan.machines]
+    # A plan's machines are called as no node can be.
+    called = {one.name: f"made-{at}" for at, one in enumerate(plan.machines)}
+    made = [
+        _place_of(msgspec.structs.replace(one, name=called[one.name]), by_name, view, dice)
+        for one in plan.machines
+    ]
     made += [place for place in scene.places if not place.is_node]
     order = [
-        Promise(_pending(one), plan.placements[key])
-        for key in plan.placements
+        Promise(_pending(one), called.get(where, where))
+        for key, where in plan.placements.items()
         for one in objects
         if one["kind"] == PODS.kind and _key(one) == key
     ]
