@@ -10,15 +10,13 @@ Must not: count how long it takes to make the cluster up, or to change it.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 from statistics import median
 from typing import Any
 
 import msgspec
 
-from tests.bench.gauges import Stopwatch
+from tests.bench.gauges import Stopwatch, print_measured
 from tests.bench.passes import store_of
 from tests.bench.scenery import SHARE, changed
 from unmoor.cloud.catalogue import ec2_types
@@ -78,11 +76,7 @@ def measured(nodes: int, pods: int) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures as JSON."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--nodes", type=int, required=True)
-    parser.add_argument("--pods", type=int, required=True)
-    given = parser.parse_args()
-    print(json.dumps(measured(given.nodes, given.pods)))
+    print_measured(measured)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 TICK_S = 0.002
 """How often the loop is asked to do something on time."""
@@ -26,6 +28,15 @@ def cpu_s(process: int) -> float:
     """Processor seconds that another process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
+
+
+def print_measured(measured: Callable[[int, int], Mapping[str, Any]]) -> None:
+    """Measure a cluster of as many nodes and pods as the command line says; print JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nodes", type=int, required=True)
+    parser.add_argument("--pods", type=int, required=True)
+    given = parser.parse_args()
+    print(json.dumps(measured(given.nodes, given.pods)))
 
 
 def percentile(sorted_values: Sequence[float], percent: float) -> float:

@@ -5,8 +5,6 @@ python -m tests.bench.scenery --nodes 5000 --pods 100000
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator
 from statistics import median
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tests.bench.cluster import Cluster
-from tests.bench.gauges import Stopwatch
+from tests.bench.gauges import Stopwatch, print_measured
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.scenery import Scenery
 from unmoor.model.base import Object, ObjectMeta
@@ -89,11 +87,7 @@ def measured(nodes: int, pods: int) -> dict[str, float]:
 
 def main() -> None:
     """Print the figures as JSON."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--nodes", type=int, required=True)
-    parser.add_argument("--pods", type=int, required=True)
-    given = parser.parse_args()
-    print(json.dumps(measured(given.nodes, given.pods)))
+    print_measured(measured)
 
 
 if __name__ == "__main__":
