@@ -10,6 +10,7 @@ Must not: decide who is to go, or keep anything that an exception has left half 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from msgspec.structs import replace
 
@@ -40,13 +41,18 @@ class WhatIf:
         """``moves``: which pods of a node that is gone look for another place."""
         self._moves = moves
         self._compiled: tuple[Greedy, Prices] | None = None
-        self._departed: list[Pod] = []
         self._look(scene)
 
-    def _look(self, scene: Scene) -> None:
+    def _show(self, scene: Scene) -> None:
+        """Ask of this scene; nothing that was answered before holds."""
         self.scene = scene
         self._answers: dict[frozenset[str], Plan] = {}
         self._stuck: dict[str, Stuck | None] = {}
+
+    def _look(self, scene: Scene) -> None:
+        """Know what there is in a scene of which nothing is known yet."""
+        self._show(scene)
+        self._departed: list[Pod] = []
         # A machine that is coming up may have the name of a node that is another's.
         self._rows: dict[str, list[int]] = {}
         for at, place in enumerate(scene.places):
@@ -68,11 +74,10 @@ class WhatIf:
         rows = renewal.rows_with_other_pods(before, scene) if found is not None else None
         if found is None or rows is None:
             self._look(scene)
-            self._departed = []
             return
         # What is equal stays the same object: what was found out about it is kept by identity. So
         # is what was found out about pods, which therefore have to stay alive.
-        self._look(replace(scene, started=before.started, templates=before.templates))
+        self._show(replace(scene, started=before.started, templates=before.templates))
         news = renewal.news_of(before, scene, rows)
         self._departed += [pod for one in news for pod in one.gone]
         come = [pod for one in news for pod in one.come if self._moves(pod)]
@@ -118,9 +123,8 @@ class WhatIf:
             if name not in self._stuck and self._is_one_place(name)
         }
         if new:
-            found, self._compiled = self._compiled or self._compile(), None
-            stuck = stuck_on(found[0], {at: self.moved((name,)) for name, at in new.items()})
-            self._compiled = found
+            with self._in_use() as (compiled, _):
+                stuck = stuck_on(compiled, {at: self.moved((name,)) for name, at in new.items()})
             self._stuck |= {name: stuck.get(at) for name, at in new.items()}
         kept = ((name, self._stuck.get(name)) for name in named)
         return {name: stuck for name, stuck in kept if stuck is not None}
@@ -135,14 +139,18 @@ class WhatIf:
         pods = self.moved(gone)
         if self._are_last_soft(gone):
             return greedy.solve(self.scene.without(gone), pods)
-        found, self._compiled = self._compiled or self._compile(), None
-        plan = self._asked(*found, gone, pods)
-        self._compiled = found
-        return plan
+        with self._in_use() as (compiled, prices):
+            return self._asked(compiled, prices, gone, pods)
 
-    def _compile(self) -> tuple[Greedy, Prices]:
-        found = Greedy(self.scene, [])
-        return found, Prices(found.types)
+    @contextmanager
+    def _in_use(self) -> Iterator[tuple[Greedy, Prices]]:
+        """The rows, made if need be; what an exception leaves half done is not used again."""
+        found, self._compiled = self._compiled, None
+        if found is None:
+            compiled = Greedy(self.scene, [])
+            found = compiled, Prices(compiled.types)
+        yield found
+        self._compiled = found
 
     def _are_last_soft(self, gone: Collection[str]) -> bool:
         """With them goes the reason for which a pod may give up its dislike of soft taints."""
