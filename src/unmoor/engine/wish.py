@@ -26,7 +26,7 @@ from unmoor.engine.volumes import Need
 from unmoor.engine.ways import ways_of
 from unmoor.model import scheduling, taint
 from unmoor.model.node_selector import NodeSelectorTerm
-from unmoor.model.pod import Pod
+from unmoor.model.pod import Pod, PodSpec
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirements
 from unmoor.model.resources import Resources
@@ -36,6 +36,9 @@ from unmoor.model.taint import Toleration
 
 TERMS_MAX = 64
 """Node selector terms, pod affinity terms and spread constraints of one pod, of each kind."""
+OF_SIZE = ("containers", "init_containers", "overhead", "resources")
+"""Fields of a pod's spec that are its size: pods that differ in nothing else share an outline."""
+_NO_SIZE = {name: getattr(PodSpec(), name) for name in OF_SIZE}
 _EVERYTHING = Toleration(operator=taint.EXISTS, effect=taint.PREFER_NO_SCHEDULE)
 
 
@@ -121,7 +124,11 @@ def with_size(outline: Wish, pod: Pod, known: Requests | None = None) -> Wish:
 
 
 def outline_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = False) -> Wish:
-    """Return what a pod wants, whatever its size: it asks for nothing and holds nothing."""
+    """Return what a pod wants, whatever its size: it asks for nothing and holds nothing.
+
+    Nothing that is asked here sees its containers, lest others be taken to want what they say.
+    """
+    pod = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, **_NO_SIZE))
     steps = _steps(pod, has_soft_taints=has_soft_taints)
     given_up = steps[: min(level, len(steps))]
     kept = steps[len(given_up) :]

@@ -22,7 +22,7 @@ from unmoor.engine.bulk.shapes import Amounts, Flags, amounts
 from unmoor.engine.requests import Requests
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.selection import Term, content_of
-from unmoor.engine.wish import Wish, outline_of, required_apart, with_size
+from unmoor.engine.wish import OF_SIZE, Wish, outline_of, required_apart, with_size
 from unmoor.model import resources
 from unmoor.model.pod import Pod, PodSpec
 from unmoor.model.quantity import QuantityError
@@ -32,13 +32,12 @@ _OF_NO_ACCOUNT = frozenset(
     ("node_name", "priority", "priority_class_name", "termination_grace_period_seconds")
 )
 """Fields of a pod's spec that decide nothing about where it may go."""
-_OF_SIZE = ("containers", "init_containers", "overhead", "resources")
-_SIZES: Callable[[PodSpec], tuple[object, ...]] = attrgetter(*_OF_SIZE)
+_SIZES: Callable[[PodSpec], tuple[object, ...]] = attrgetter(*OF_SIZE)
 _PARTS: Callable[[PodSpec], tuple[object, ...]] = attrgetter(
     *(
         name
         for name in PodSpec.__struct_fields__
-        if name not in _OF_NO_ACCOUNT and name not in _OF_SIZE
+        if name not in _OF_NO_ACCOUNT and name not in OF_SIZE
     )
 )
 
