@@ -83,9 +83,7 @@ BENCHMARKS = (
         "One filter finds nodes that certainly cannot be emptied. Each other node in turn is taken "
         "out with its pods, these are placed on the others and on new machines, and everything is "
         "put back. A question that was answered is remembered as long as the cluster is the same; "
-        "after a change all are asked anew, but rows and classes are kept. Two things stand "
-        "between this and the goal: nearly every workload of this cluster is a class of its own, "
-        "to be met for a first time, and pods are placed one by one.",
+        "after a change all are asked anew, but rows and classes are kept.",
         engine_pass,
         read_engine_pass,
     ),
@@ -95,9 +93,7 @@ BENCHMARKS = (
         "That cluster, after a hundred questions. One pod in a hundred changes: every second of "
         "them is annotated, the others go and a successor comes on another node. A view of the "
         "store becomes places, and these become the rows that questions are asked of. Medians of "
-        "the processor time of seven rounds. These changes touch every fourth node; the pods of "
-        "each of those are added up anew, once as a place and once as a row; the goal waits for "
-        "sums that follow what comes and goes.",
+        "the processor time of seven rounds.",
         engine_changed,
         read_engine_changed,
     ),

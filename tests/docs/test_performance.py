@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.bench import page
@@ -51,12 +54,46 @@ def test_three_digits_count(value: float, text: str) -> None:
     assert number(value, "ms") == text
 
 
+MADE = {
+    "when": "2026-01-05 08:00 UTC",
+    "load": 0.1,
+    "machine": dict.fromkeys(("processor", "memory", "system", "python"), "some")
+    | {"unmoor": "0.1", "aiohttp": "3", "msgspec": "0"},
+}
+KEPT = {"watch": {"figures": [Figure("start: longest pause", 68.8, "ms", goal=50.0)._asdict()]}}
+
+
+def test_the_summary_counts_goals_and_says_why_one_is_missed() -> None:
+    more = {"sync": {"figures": [Figure("until all is known", 3.0, "s", goal=6.0)._asdict()]}}
+    text = "\n".join(page.summary(KEPT | more))
+
+    assert "| all of a big cluster is known | at most 6 s | 3 s | met |" in text
+    assert "Of all 2 goals below, 1 are met." in text
+    why = page.WHY["watch", "start: longest pause"]
+    assert f"start: longest pause: 68.8 ms, goal at most 50 ms. {why[0].upper()}{why[1:]}." in text
+
+
+def test_a_goal_that_is_missed_without_a_reason_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "measured.json"
+    missed = Figure("start: processor time", 9.0, "s", goal=5.0)._asdict()
+    kept.write_text(json.dumps({"watch": {"figures": [missed], "raw": {}} | MADE}))
+
+    assert page.write(kept, tmp_path / "page.md") == 1
+    assert "watch: start: processor time" in capsys.readouterr().err
+    assert page.UNKNOWN.capitalize() in (tmp_path / "page.md").read_text()
+
+
+def test_whatever_the_summary_names_is_on_the_page() -> None:
+    rows = page.PAGE.read_text()
+    named = [name for _, name, _ in page.MAIN] + [name for _, name in page.WHY]
+
+    assert [name for name in named if f"| {name} |" not in rows] == []
+
+
 def test_the_page_says_what_was_kept() -> None:
-    machine = dict.fromkeys(("processor", "memory", "system", "python"), "some")
-    record = {
-        "when": "2026-01-05 08:00 UTC",
-        "load": 0.1,
-        "machine": machine | {"unmoor": "0.1", "aiohttp": "3", "msgspec": "0"},
+    record = MADE | {
         "figures": [Figure("until all is known", 7.0, "s", goal=6.0)._asdict()],
         "raw": {"wall_s": 7.0, "weight pod.spec": 16.8, "weight key": 3.0},
     }
