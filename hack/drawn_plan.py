@@ -18,6 +18,8 @@ from unmoor.model import names
 WIDE, LEFT, TOP, ROW, BAR = 760, 150, 46, 74, 34
 CPU_WIDE = 130
 """Pixels for one cpu."""
+THIN = 3
+"""Who asks for no cpu is a line."""
 STYLE = """
 text { font: 13px sans-serif; fill: #24292f }
 .small { font-size: 12px; fill: #57606a }
@@ -77,17 +79,19 @@ def _bars(plan: Plan) -> Iterator[Bar]:
     yield Bar(
         NODE.name, "node", _cpu(NODE.allocatable), [there, *placed(NODE.name)], "a node of zone 1"
     )
-    room = {one.name: _cpu(one.allocatable) for one in TYPES}
+    types = {one.name: one for one in TYPES}
     for machine in plan.machines:
         zone = (machine.requirements.get(names.ZONE).only_value or "").removeprefix("test-")
-        cheapest = machine.instance_types[0]
+        cheapest = types[machine.instance_types[0]]
+        room = _cpu(cheapest.allocatable)
         below = (
-            f"to be bought for {zone.replace('-', ' ')}: {cheapest}, "
+            f"to be bought for {zone.replace('-', ' ')}: {cheapest.name}, "
+            f"{room:g} of {_cpu(cheapest.capacity):g} cpu for pods, "
             f"{machine.price_usd_per_h:.4f} USD per hour"
         )
-        yield Bar(machine.name, "machine", room[cheapest], placed(machine.name), below)
+        yield Bar(machine.name, "machine", room, placed(machine.name), below)
     for key, (refusal, *_) in plan.refused.items():
-        block = Block(names_of[key], asked[key] or 1, "refused")
+        block = Block(names_of[key], asked[key], "refused")
         yield Bar("nowhere", "", 0, [block], str(refusal))
 
 
@@ -108,7 +112,8 @@ def _drawn(top: int, bar: Bar) -> Iterator[str]:
 
 
 def _box(x: float, top: int, cpu: float, style: str) -> str:
-    return f'<rect class="{style}" x="{x:g}" y="{top}" width="{cpu * CPU_WIDE:g}" height="{BAR}"/>'
+    wide = max(cpu * CPU_WIDE, THIN)
+    return f'<rect class="{style}" x="{x:g}" y="{top}" width="{wide:g}" height="{BAR}"/>'
 
 
 def _text(x: float, y: float, text: str, style: str = "") -> str:
