@@ -13,9 +13,7 @@ CODE = re.compile(r"excluded:(webhook|linking|go-internals|overridden-by-R\d+|st
 WANTED = {
     *(f"T{number:03}" for number in range(66, 87)),
     *(f"T{number:03}" for number in range(108, 115)),
-    *(f"T{number:03}" for number in range(121, 374)),
-    "T382",
-    "T383",
+    *(f"T{number:03}" for number in range(121, 384)),
 }
 
 
