@@ -268,7 +268,6 @@ def test_warnings_and_decisions_are_louder_than_waiting(stream: io.StringIO) -> 
     [
         pytest.param(Reason.UNPLACEABLE, True, "error", id="a pod cannot be scheduled"),
         pytest.param(Reason.UNPLACEABLE, False, "debug", id="its successor could not be"),
-        pytest.param(Reason.LIMIT_REACHED, True, "error", id="the limits do not allow it"),
         pytest.param(Reason.TYPES_UNKNOWN, True, "error", id="nobody says what there is to buy"),
         pytest.param(Reason.INSUFFICIENT_CAPACITY, True, "error", id="the cloud has none"),
         pytest.param(Reason.INCONSISTENT, True, "error", id="a consistency check failed"),

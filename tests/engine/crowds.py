@@ -23,7 +23,7 @@ from tests.engine.scenes import (
     scene,
     template,
 )
-from unmoor.engine.scene import Place, Scene, Started, Template
+from unmoor.engine.scene import Hold, Place, Scene, Started, Template
 from unmoor.model import names
 from unmoor.model.base import Object
 from unmoor.model.cluster import Namespace
@@ -323,6 +323,7 @@ def some_templates(dice: Dice) -> list[Template]:
             "daemons": dice.one(({}, {}, {"cpu": 200, "pods": 1})),
             "remaining": dice.one(({}, {}, {"cpu": 6000}, {"pods": 9})),
             "problem": dice.one(("", "", "", "it is broken")),
+            "hold": dice.one((None, None, None, Hold("it pauses"), Hold("it is refused", True))),
         }
         found.append(template(f"p{number}", SOME_TYPES, **more))
     return found

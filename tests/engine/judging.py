@@ -34,6 +34,10 @@ def problems(scene: Scene, plan: Plan, pods: Iterable[Pod]) -> list[str]:
         found += _placed(run, by_key[key], site, key, len(plan.given_up.get(key, ())))
         if isinstance(site, Opened) and site not in run.opened:
             run.opened.append(site)
+    for name, base in templates.items():
+        made = sum(machine.provisioner == name for machine in plan.machines)
+        if base.machines_max is not None and made > base.machines_max:
+            found.append(f"{made} machines of {name}, not {base.machines_max} at most")
     for name, one in planned.items():
         left = {kind.name for kind in opened[name].types}
         if not set(one.instance_types) <= left:

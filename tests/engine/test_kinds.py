@@ -27,6 +27,7 @@ OF_MACHINES = {
     Constraint.INSTANCE_TYPE,
     Constraint.LIMITS,
     Constraint.PROVISIONER,
+    Constraint.ON_HOLD,
 }
 """Those that no node knows, so that there is no fact about them."""
 OF_OURS = {Constraint.INVALID}

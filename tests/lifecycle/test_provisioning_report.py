@@ -118,10 +118,13 @@ def test_how_much_is_made_is_said() -> None:
 def test_a_limit_that_is_exceeded_is_said_of_each_pod() -> None:
     full = provisioner(limits={"resources": {"cpu": "2"}}, used={"cpu": "3"})
     pods = [waiting(f"web-{number}", cpu="100m") for number in range(3)]
-    found = said(planned(*pods, full), Reason.LIMIT_REACHED)
+    world = planned(*pods, full)
+    found, [skipped] = said(world, Reason.UNPLACEABLE), said(world, Reason.PROVISIONER_SKIPPED)
+    words = "limit of provisioner default is already exceeded by 1"
 
     assert [one.subject.name for one in found] == ["web-0", "web-1", "web-2"]
-    assert "limit of provisioner default is already exceeded by 1" in found[0].message
+    assert words in found[0].message
+    assert (skipped.subject.name, words in skipped.message) == ("default", True)
 
 
 def preference() -> dict[str, Any]:

@@ -88,7 +88,10 @@ def test_a_machine_that_the_server_refuses_is_told_on_its_provisioner_and_to_its
     assert "refuses the machines of provisioner default (forbidden): a webhook says no" in told[1]
     assert all(one.is_warning for one in world.events("FailedCreate"))
     [event] = world.events("FailedScheduling")
-    assert event.message.startswith("no machine is made for pod shop/web-1: the server refuses")
+    assert event.message == (
+        "there is no place for pod shop/web-1, nor can one be made: provisioner on hold: default: "
+        "the server refuses its machines (forbidden): a webhook says no (at default)"
+    )
 
 
 def test_it_is_tried_again_one_at_a_time_and_less_and_less_often() -> None:

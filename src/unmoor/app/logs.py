@@ -52,9 +52,7 @@ FIELD_CHARS_MAX = 2_000
 ERRORS = frozenset(
     (
         Reason.UNPLACEABLE,
-        Reason.LIMIT_REACHED,
         Reason.CREATION_REFUSED,
-        Reason.NEVER_READY,
         Reason.TYPES_UNKNOWN,
         Reason.INSUFFICIENT_CAPACITY,
         Reason.INCONSISTENT,

@@ -14,7 +14,7 @@ import msgspec
 
 from unmoor.engine.daemons import Daemon, asked_of
 from unmoor.engine.limits import left_by
-from unmoor.engine.scene import Started, Template
+from unmoor.engine.scene import Doubts, Started, Template
 from unmoor.engine.sites import all_sold, all_suiting
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
@@ -101,19 +101,18 @@ class Ahead:
         self,
         provisioners: Iterable[Provisioner],
         used: Mapping[str, Resources],
-        avoided: Mapping[str, frozenset[str]],
+        doubts: Doubts,
     ) -> list[Template]:
         """Return what the next machine of each would be.
 
         ``used``: by provisioner, the capacity of its machines, as far as it counts against its
-        limits; ``avoided``: by provisioner, the offerings of which it is not to be. Never raises:
-        what is wrong with a provisioner is its ``problem``.
+        limits. Never raises: what is wrong with a provisioner is its ``problem``.
         """
         before, self._templates = self._templates, {}
         found = []
         for one in provisioners:
             known = before.get(one.name)
-            without = avoided.get(one.name, frozenset())
+            without = doubts.avoided.get(one.name, frozenset())
             if known is None or known[:2] != (one.spec, without):
                 types = self._types
                 if without:
@@ -124,6 +123,8 @@ class Ahead:
             if one.limits and template.requirements:  # Without any, it is broken.
                 left = left_by(one, used.get(one.name, {}))
                 template = msgspec.structs.replace(template, remaining=left.amounts)
+            if hold := doubts.held.get(one.name):
+                template = msgspec.structs.replace(template, hold=hold)
             found.append(template)
         return found
 

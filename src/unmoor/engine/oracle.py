@@ -233,7 +233,13 @@ class Run:
         return found
 
     def _may_open(self, template: Template, wish: Wish) -> bool:
-        return not template.problem and not judge.base_refusals(wish, template)
+        return template.machines_max != 0 and not judge.base_refusals(wish, template)
+
+    def may_have_one_more(self, template: Template) -> bool:
+        """True when there is to be another machine of this provisioner, whatever its limits say."""
+        most = template.machines_max
+        made = (one for one in self.opened if not one.is_started)
+        return most is None or sum(one.provisioner == template.provisioner for one in made) < most
 
     def _place(self, wish: Wish) -> bool:
         company = self.company(wish)
@@ -247,10 +253,10 @@ class Run:
             if isinstance(found, Fit):
                 machine.put(wish, found.requirements, found.types)
                 return self._promised(wish, machine.name)
-        for template in self.scene.templates:
+        for template in filter(self.may_have_one_more, self.scene.templates):
             machine = self.next_machine(template)
             found = fit(wish, company, machine)
-            if not template.problem and isinstance(found, Fit):
+            if isinstance(found, Fit):
                 machine.put(wish, found.requirements, found.types)
                 self.opened.append(machine)
                 self._spend(template, found.types)
@@ -308,6 +314,8 @@ class Run:
         found = fit(wish, company, machine)
         if not isinstance(found, Fit):
             return found
+        if template.hold is not None and not self.may_have_one_more(template):
+            return (Refusal(Constraint.ON_HOLD, template.provisioner, template.hold.words),)
         amounts = self.remaining[template.provisioner]
         left = Left(provisioner=template.provisioner, amounts=amounts)
         return min((left.refusals(one.capacity) for one in found.types), key=_excess)
@@ -329,8 +337,9 @@ class Run:
 
 
 def _distance(refusals: Refusals) -> tuple[int, int]:
-    """How far a destination is from taking the pod."""
-    return (sum(one.constraint in NEVER for one in refusals), len(refusals))
+    """How far a destination is from taking the pod; what is only on hold is the nearest."""
+    others = [one.constraint for one in refusals if one.constraint is not Constraint.ON_HOLD]
+    return (sum(one in NEVER for one in others), len(others))
 
 
 def _excess(refusals: Refusals) -> tuple[int, int]:

@@ -38,6 +38,8 @@ class Constraint(StrEnum):
     LIMITS = "limits"
     PROVISIONER = "provisioner"
     """It cannot be used at all, or there is none."""
+    ON_HOLD = "provisioner on hold"
+    """It could take the pod, and makes no machine for now."""
     GATE = "scheduling gate"
     INVALID = "invalid"
     """The pod asks for something that means nothing; field and value are named."""

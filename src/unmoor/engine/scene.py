@@ -24,16 +24,27 @@ from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
 
 
+class Hold(msgspec.Struct, frozen=True):
+    """Why a provisioner makes no machine for now, in words.
+
+    ``is_on_trial``: it makes one all the same, to see whether the reason is gone.
+    """
+
+    words: str
+    is_on_trial: bool = False
+
+
 class Doubts(msgspec.Struct, frozen=True):
-    """What should have come up and has not.
+    """What is not counted on.
 
     ``late``: names of nodes whose taints that go by themselves should be gone by now, so that they
     count. ``avoided``: by provisioner, the offerings (as they write themselves) of which its next
-    machine is not to be.
+    machine is not to be. ``held``: by provisioner, why it makes none now.
     """
 
     late: frozenset[str] = frozenset()
     avoided: Mapping[str, frozenset[str]] = MappingProxyType({})
+    held: Mapping[str, Hold] = MappingProxyType({})
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +82,8 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
     ``requirements``: its own, its labels and its name. ``types``: those that suit them and are to
     be had. ``daemons``: what DaemonSets will ask there. ``remaining``: what its limits leave, by
-    limited resource. ``problem``: why it cannot be used now, "" when it can.
+    limited resource. ``problem``: why it cannot be used, "" when it can. ``hold``: why it is not
+    used for now, although it could be.
     """
 
     provisioner: str
@@ -82,6 +94,14 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     daemons: Resources = {}
     remaining: Resources = {}
     problem: str = ""
+    hold: Hold | None = None
+
+    @property
+    def machines_max(self) -> int | None:
+        """How many machines of it one plan may have, None without a bound."""
+        if self.problem:
+            return 0
+        return None if self.hold is None else int(self.hold.is_on_trial)
 
     @property
     def order(self) -> tuple[int, str]:

@@ -116,7 +116,7 @@ class Scenery:
             + [(one.provisioner, one.capacity) for one in started]
             + [(one.provisioner_name, capacity_of(None, one)) for one in lost],
         )
-        templates = ahead.templates_of(provisioners, used, doubts.avoided)
+        templates = ahead.templates_of(provisioners, used, doubts)
         self._last, self._known, self._ahead = view, kept, ahead
         return Scene(
             view=view,

@@ -11,19 +11,18 @@ Must not: decide where a pod fits (``engine``), or launch (``launch``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 import msgspec
 
 from unmoor.engine.limits import left_by
 from unmoor.engine.plan import NewMachine, Plan
-from unmoor.engine.scene import Doubts, Scene
+from unmoor.engine.scene import Doubts, Hold, Scene
 from unmoor.engine.scenery import Scenery
 from unmoor.engine.solving import Solver
 from unmoor.lifecycle import new_machine, refusals
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe, say_all
-from unmoor.lifecycle.provisioning_report import Hold, Result, Told
+from unmoor.lifecycle.provisioning_report import Result, Told
 from unmoor.lifecycle.refusals import Refused
 from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model import resources
@@ -40,11 +39,9 @@ from unmoor.model.snapshot import View
 from unmoor.policy import no_shows, provisionable, readiness, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
-from unmoor.policy.verdict import Reason
 
 CREATED_MAX = 3_000
 """So many machines are created in one step; the others in the next, a moment later."""
-_NOBODY: Mapping[str, Hold] = MappingProxyType({})
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -137,12 +134,11 @@ def _plan(
 ) -> Step[Memory]:
     leaving = [pod.key for pod in wanting.leaving]
     late, avoided = readiness.late_nodes(view, moment), no_shows.avoided(view, moment)
-    doubts = Doubts(late, avoided)
+    refused, complaints = refusals.look(view, batch.refused, moment)
+    doubts = Doubts(late, avoided, _holds(view, refused, late, moment))
     scene = batch.scenery.scene_of(view, types, placing=leaving, doubts=doubts)
     plan = batch.solver.solve(scene, wanting.pods)
-    refused, complaints = refusals.look(view, batch.refused, moment)
-    holds = _holds(view, refused, moment) | _paused(view, late, moment)
-    order = Order(view, scene, plan, wanting, holds)
+    order = Order(view, scene, plan, wanting)
     result = order.result()
     said, told = report.events(view, wanting, result, batch.told, moment)
     retry_s = view.settings.cadence.pending_pod_retry_s
@@ -159,38 +155,24 @@ def _plan(
 
 
 class Order:
-    """The machines that a plan takes, under their names, unless their provisioner makes none now.
+    """The machines that a plan takes, under their names.
 
-    ``holds``: why that is, by provisioner. ``is_cut``: there are too many for one step.
+    ``is_cut``: there are too many for one step.
     """
 
-    def __init__(
-        self,
-        view: View,
-        scene: Scene,
-        plan: Plan,
-        wanting: Wanting,
-        holds: Mapping[str, Hold] = _NOBODY,
-    ) -> None:
+    def __init__(self, view: View, scene: Scene, plan: Plan, wanting: Wanting) -> None:
         self.creates: list[Create] = []
         self.is_cut = False
         self._scene, self._plan = scene, plan
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
-        self._held: dict[Key, Hold] = {}
         self._made: dict[str, tuple[int, int]] = {}
         pods = {pod.key: pod for pod in wanting.pods}
         for planned in plan.machines:
-            hold = holds.get(planned.provisioner)
-            if hold is not None and not self._may_try(planned.provisioner, hold):
-                self._held |= dict.fromkeys(planned.pods, hold)
-            elif len(self.creates) < CREATED_MAX:
+            if len(self.creates) < CREATED_MAX:
                 self._make(view, planned, pods[planned.pods[0]])
             else:
                 self.is_cut = True
-
-    def _may_try(self, provisioner: str, hold: Hold) -> bool:
-        return hold.is_on_trial and provisioner not in self._made
 
     def _make(self, view: View, planned: NewMachine, opener: Pod) -> None:
         provisioner = view.provisioner(planned.provisioner)
@@ -213,28 +195,26 @@ class Order:
             scene=self._scene,
             plan=self._plan,
             places={pod: refs[name] for pod, name in where if name in refs},
-            held=self._held,
             made=self._made,
         )
 
 
-def _holds(view: View, refused: Mapping[str, Refused], moment: Moment) -> dict[str, Hold]:
-    """Why provisioners make no machine now. Where a limit is exceeded, nothing is tried."""
+def _holds(
+    view: View, refused: Mapping[str, Refused], late: frozenset[str], moment: Moment
+) -> dict[str, Hold]:
+    """Why provisioners make no machine now, so that pods go to another one.
+
+    Where a limit is exceeded, or nodes do not become ready, nothing is tried.
+    """
     found = {}
     for name, last in refused.items():
-        words, is_due = refusals.words_of(name, last), moment.mono >= last.until
-        found[name] = Hold(Reason.CREATION_REFUSED, words, is_on_trial=is_due)
+        found[name] = Hold(refusals.words_of(last), is_on_trial=moment.mono >= last.until)
     for one in view.sorted(PROVISIONERS):
         if words := _over_limit(one):
-            found[one.name] = Hold(Reason.LIMIT_REACHED, words)
+            found[one.name] = Hold(words)
+    for name, pause in readiness.pauses(view, late, moment).items():
+        found[name] = Hold(f"it pauses: {pause}")
     return found
-
-
-def _paused(view: View, late: frozenset[str], moment: Moment) -> dict[str, Hold]:
-    return {
-        name: Hold(Reason.NEVER_READY, f"provisioner {name} pauses: {pause}")
-        for name, pause in readiness.pauses(view, late, moment).items()
-    }
 
 
 def _over_limit(provisioner: Provisioner) -> str:

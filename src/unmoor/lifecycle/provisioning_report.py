@@ -37,28 +37,16 @@ FAILED_MAX = 100
 REFUSALS_SAID_MAX = 3
 
 
-class Hold(msgspec.Struct, frozen=True):
-    """Why a provisioner makes no machine for now: the reason, and in words.
-
-    ``is_on_trial``: it makes one all the same, to see whether the reason is gone.
-    """
-
-    reason: Reason
-    words: str
-    is_on_trial: bool = False
-
-
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one pass.
 
-    ``places``: pod key to the object that it is to go to. ``held``: pod key to why its machine is
-    not made after all. ``made``: by provisioner, how many machines, and for how many pods.
+    ``places``: pod key to the object that it is to go to. ``made``: by provisioner, how many
+    machines, and for how many pods.
     """
 
     scene: Scene
     plan: Plan
     places: dict[Key, Ref] = {}
-    held: dict[Key, Hold] = {}
     made: dict[str, tuple[int, int]] = {}
 
 
@@ -136,12 +124,13 @@ def types_unknown(pod: Pod, problem: Problem) -> Verdict:
 
 def _skipped(scene: Scene) -> Iterator[Verdict]:
     for template in scene.templates:
-        if template.problem:
+        why = template.problem or (template.hold.words if template.hold is not None else "")
+        if template.machines_max == 0:
             yield Verdict(
                 subject=PROVISIONERS.ref(template.provisioner),
                 method=Method.PROVISIONING,
                 reason=Reason.PROVISIONER_SKIPPED,
-                message=f"provisioner {template.provisioner} is skipped: {template.problem}",
+                message=f"provisioner {template.provisioner} is skipped: {why}",
                 is_refusal=False,
             )
 
@@ -185,12 +174,9 @@ def _refused(pod: Pod, result: Result) -> Iterator[Verdict]:
     refusals = result.plan.refused.get(pod.key)
     message = f"there is no place for pod {_name(pod)}, nor can one be made"
     if refusals:
-        yield _failed(pod, Reason.UNPLACEABLE, f"{message}: {_said(refusals)}")
+        yield _failed(pod, f"{message}: {_said(refusals)}")
     elif refusals is not None:
         yield _verdict(pod, Reason.UNPLACEABLE, f"{message}; a later look says why")
-    if hold := result.held.get(pod.key):
-        message = f"no machine is made for pod {_name(pod)}: {hold.words}"
-        yield _failed(pod, hold.reason, message)
 
 
 def _said(refusals: tuple[Refusal, ...]) -> str:
@@ -199,11 +185,11 @@ def _said(refusals: tuple[Refusal, ...]) -> str:
     return "; ".join(words[:REFUSALS_SAID_MAX]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _failed(pod: Pod, reason: Reason, message: str) -> Verdict:
+def _failed(pod: Pod, message: str) -> Verdict:
     return Verdict(
         subject=ref_of(pod),
         method=Method.PROVISIONING,
-        reason=reason,
+        reason=Reason.UNPLACEABLE,
         message=message,
         event=FAILED,
         is_warning=True,

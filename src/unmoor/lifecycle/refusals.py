@@ -64,13 +64,11 @@ def look(
     return found, tuple(verdicts)
 
 
-def words_of(provisioner: str, refused: Refused) -> str:
+def words_of(refused: Refused, whose: str = "its machines") -> str:
     """Say what the server says."""
     problem = refused.problem
-    return (
-        f"the server refuses the machines of provisioner {provisioner} ({problem.kind}): "
-        f"{problem.message or 'it does not say why'}"
-    )
+    said = problem.message or "it does not say why"
+    return f"the server refuses {whose} ({problem.kind}): {said}"
 
 
 def _back_off_s(view: View, count: int) -> float:
@@ -81,13 +79,14 @@ def _back_off_s(view: View, count: int) -> float:
 
 def _verdict(provisioner: Provisioner, refused: Refused, moment: Moment) -> Verdict:
     """An event for each refusal, and none for the waits between."""
+    said = words_of(refused, f"the machines of provisioner {provisioner.name}")
     return Verdict(
         subject=ref_of(provisioner),
         method=Method.PROVISIONING,
         reason=Reason.CREATION_REFUSED,
         message=(
-            f"{words_of(provisioner.name, refused)}; its rights, admission webhooks and quotas "
-            "decide; one machine is tried again from time to time"
+            f"{said}; its rights, admission webhooks and quotas decide; one machine is tried again "
+            "from time to time"
         ),
         evidence={
             "kind": refused.problem.kind,

@@ -128,12 +128,12 @@ class Crew:
         if record.crash:
             last = record.crash.strip().splitlines()[-1]
             self.checkers.breach("no-step-crashes", f"{record.reconciler} {record.key}: {last}")
-        plan = promises.plan_of(who, record)
-        if plan is not None:
+        promised = promises.promised_by(who, record)
+        if promised is not None:
             unseen_s = self.checkers.allowances.unseen_s
             (hung_until,) = (one.api.hung_until for one in self.members if one.who == who)
-            is_blind = plan.at_s < hung_until + unseen_s
-            self._promises.note(plan, inf if is_blind else unseen_s)
+            is_blind = promised.at_s < hung_until + unseen_s
+            self._promises.note(promised, inf if is_blind else unseen_s)
 
     async def run(self, until_s: float) -> None:
         """Let it all happen, until ``until_s``."""

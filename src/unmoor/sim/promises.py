@@ -14,6 +14,7 @@ Must not: import policy, or what decides in lifecycle; or write anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from unmoor.engine.sites import Opened, Standing
 from unmoor.engine.wish import Wish, levels_of
 from unmoor.lifecycle.effects import Create, Nominate
 from unmoor.model import names
-from unmoor.model.base import JSON, Key, Ref
+from unmoor.model.base import JSON, Key
 from unmoor.model.kinds import Resource
 from unmoor.model.pod import Pod
 from unmoor.runtime.story import Record
@@ -39,41 +40,45 @@ ONCE = "a-pod-gets-one-machine"
 PLANNING_S = 1.0
 """So long a pass over the cluster takes at most, until what it plans is done."""
 
-OF_COMPANY = frozenset((Constraint.SPREAD, Constraint.POD_AFFINITY))
-"""What another pod elsewhere may put right."""
 MACHINE = "machine/"
 
 Places = Mapping[str, Sequence[Key]]
 """``node/NAME`` or ``machine/NAME`` to the pods that are to go there."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """What one look has promised. ``made``: the names of machines that it has created."""
+class Promised(msgspec.Struct, frozen=True):
+    """What one look has promised.
+
+    ``made``: the names of machines that it has created. ``failed``: by name, those that it could
+    not create, or does not know to be there, as it wanted them. Nobody is promised anything there,
+    and yet others may have been promised their places for the sake of pods that were to go there.
+    """
 
     who: str
     at_s: float
     places: Places
     made: frozenset[str] = frozenset()
+    failed: Mapping[str, JSON] = {}
 
 
-def plan_of(who: str, record: Record) -> Plan | None:
-    """Return what a step has promised, but to machines that nobody knows to be there."""
-    created: dict[bool, set[Ref]] = {True: set(), False: set()}
+def promised_by(who: str, record: Record) -> Promised | None:
+    """Return what a step has promised, None when it was nothing."""
+    made: set[str] = set()
+    failed: dict[str, JSON] = {}
     nominated: Places | None = None
     for outcome in record.outcomes:
         match outcome.effect:
-            case Create(ref=ref):
-                created[outcome.problem is None].add(ref)
+            case Create(ref=ref) if outcome.problem is None:
+                made.add(ref.name)
+            case Create(ref=ref, body=body):
+                failed[ref.name] = body
             case Nominate(places=planned):
                 nominated = planned
             case _:
                 pass
     if nominated is None:
         return None
-    failed = {str(ref) for ref in created[False]}
-    places = {place: pods for place, pods in nominated.items() if place not in failed}
-    made = frozenset(ref.name for ref in created[True])
-    return Plan(who, record.moment.mono, places, made)
+    return Promised(who, record.moment.mono, nominated, frozenset(made), failed)
 
 
 class Promises:
@@ -104,19 +109,19 @@ class Promises:
         is_new = entry.obj.get("kind") == "Machine" and entry.type == "ADDED"
         return is_new and true.uid(entry.obj) in self._truth.made
 
-    def note(self, plan: Plan, blind_s: float) -> None:
+    def note(self, plan: Promised, blind_s: float) -> None:
         """Take what was promised."""
         truth = self._truth
         lately = plan.at_s - blind_s - PLANNING_S
         is_alone = not any(who != plan.who and at >= lately for who, at in truth.made.values())
         if self._changed_at < lately and is_alone:
-            for pod, place, why in refused(truth, plan.places):
-                if why and self._may_depend(plan, why):
-                    continue
+            for pod, place, why in refused(truth, plan.places, plan.failed):
                 said = "; ".join(map(str, why)) or "it is not there"
                 self._breach(KEPT, f"{plan.who}: pod {pod} was promised {place}: {said}")
         for place, keys in plan.places.items():
             name = place.removeprefix(MACHINE)
+            if name in plan.failed:
+                continue
             for body in (truth.get("Pod", pod, namespace) for namespace, pod in keys):
                 if body is None:
                     continue
@@ -127,15 +132,6 @@ class Promises:
             if made is not None:
                 self._meant[true.uid(made)] = keys
                 self._look_for_room(made)
-
-    def _may_depend(self, plan: Plan, why: oracle.Refusals) -> bool:
-        """On pods that are planned, too, and whose machine is not made now."""
-        keys = {key for some in plan.places.values() for key in some}
-        waiting = [
-            (one["metadata"]["namespace"], true.name(one)) for one in self._truth.placeless(0.0)
-        ]
-        is_whole = all(key in keys for key in waiting)
-        return not is_whole and all(one.constraint in OF_COMPANY for one in why)
 
     def _compare(self, who: str, pod: JSON, place: str, blind_s: float) -> None:
         """With where the pod was to go before: no second machine for it, while all is quiet."""
@@ -171,17 +167,19 @@ def expected(truth: Truth, without: Collection[str]) -> frozenset[str]:
     return frozenset(place.removeprefix(MACHINE) for place in taken)
 
 
-def refused(truth: Truth, places: Places) -> Iterator[tuple[str, str, oracle.Refusals]]:
+def refused(
+    truth: Truth, places: Places, failed: Mapping[str, JSON] = MappingProxyType({})
+) -> Iterator[tuple[str, str, oracle.Refusals]]:
     """Return whom a promised place refuses, however the others come: pod, place, and why.
 
-    No reason: there is no such place.
+    No reason: there is no such place. ``failed``: machines that count as if they were there.
     """
     where = {key: place for place, keys in places.items() for key in keys}
     bodies = (truth.get("Pod", name, namespace) for namespace, name in where)
     pods = [vacancies.typed(one) for one in bodies if one is not None and _still_waits(truth, one)]
     if not pods:
         return
-    run = oracle.Run(vacancies.scene_now(truth, pods))
+    run = oracle.Run(vacancies.scene_now(truth, pods, instead=failed))
     run.watch(pods)
     sites: dict[str, Standing | Opened] = {site.name: site for site in run.standing}
     sites |= {site.name: site for site in run.opened}

@@ -8,8 +8,9 @@ Must not: import policy or lifecycle, or write anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -78,14 +79,26 @@ def _is_late(truth: Truth, node: JSON, slack_s: float) -> bool:
 
 
 def scene_now(
-    truth: Truth, pods: Iterable[Pod], without: Iterable[str] = (), late: Iterable[str] = ()
+    truth: Truth,
+    pods: Iterable[Pod],
+    without: Iterable[str] = (),
+    late: Iterable[str] = (),
+    instead: Mapping[str, JSON] = MappingProxyType({}),
 ) -> Scene:
-    """Return what is there and coming up, as it truly is; ``pods`` are to be placed anew."""
-    view = View.of(*(typed(one) for kind in LOOKED_AT for one in truth.all(kind)))
+    """Return what is there and coming up, as it truly is; ``pods`` are to be placed anew.
+
+    ``instead``: machines by name, as if they were like this, whether they are there or not.
+    """
+    there = (one for kind in LOOKED_AT for one in truth.all(kind) if not _is_among(instead, one))
+    view = View.of(*map(typed, there), *map(typed, instead.values()))
     placing = [pod.key for pod in pods if view.get(PODS, pod.name, pod.namespace) is not None]
     return scene_of(
         view, truth.types, without=tuple(without), placing=placing, doubts=Doubts(frozenset(late))
     )
+
+
+def _is_among(machines: Mapping[str, JSON], obj: JSON) -> bool:
+    return obj["kind"] == "Machine" and true.name(obj) in machines
 
 
 def typed(body: JSON) -> Any:

@@ -9,7 +9,7 @@ Must not: know a rule that the oracle does not know.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
 import numpy as np
@@ -83,7 +83,7 @@ class Greedy:
         self.counting = Counting(self.ground, self.shapes, self.fleet)
         self.fitting = Fitting(self.shapes, self.counting)
         self.finder = Finder(self.ground, self.counting)
-        self.templates = [one for one in scene.templates if not one.problem]
+        self.templates = [one for one in scene.templates if one.machines_max != 0]
         self.flags = {id(base): self.types.flags(base.types) for base in bases}
         self.daemons = {id(base): amounts([base.daemons], self.columns)[0] for base in bases}
         self._layouts: dict[Hashable, tuple[int, Layout]] = {}
@@ -101,6 +101,7 @@ class Greedy:
         self.watched = watched_by(one.wish for one in self._first_asks())
         self.counting.begin(self.watched)
         self.remaining = {one.provisioner: dict(one.remaining) for one in self.templates}
+        self._made: Counter[str] = Counter()
         self.placements: dict[Key, str] = {}
         self.given_up: dict[Key, tuple[str, ...]] = {}
         self._now: dict[int, tuple[int, Layout]] = {}
@@ -280,7 +281,8 @@ class Greedy:
 
     def _place_new(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
         for template in self.templates:
-            if not self.fitting.tolerates(ask, template):
+            is_enough = self._made[template.provisioner] == template.machines_max
+            if is_enough or not self.fitting.tolerates(ask, template):
                 continue
             machine = self._next(template, name_of(self.fleet.new))
             became = self.fitting.fit(ask, layout, machine)
@@ -288,6 +290,7 @@ class Greedy:
                 at = self.fleet.open(machine)
                 self._put(at, machine, ask, pod, became)
                 self._spend(template, machine.flags)
+                self._made[template.provisioner] += 1
                 return self._promised(ask, pod, machine.name)
         return False
 
