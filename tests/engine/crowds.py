@@ -261,12 +261,22 @@ def asks(dice: Dice) -> dict[str, Any]:
     return found
 
 
+def a_twin(dice: Dice, about: dict[str, Any]) -> dict[str, Any]:
+    """The same but for one field, for which the two must not be taken for each other."""
+    _, field, choices = dice.one(RARELY)
+    return {**about, field: dice.one(choices)}
+
+
 def some_pods(dice: Dice) -> list[Pod]:
-    """Pending pods of a few owners."""
-    found = []
+    """Pending pods of a few owners, of which one may have a twin."""
+    found: list[Pod] = []
+    about: dict[str, Any] = {}
     for number in range(1 + dice.number(3)):
         about = asks(dice)
         found += [pod(f"p{number}-{at}", **dict(about)) for at in range(1 + dice.number(4))]
+    if dice.is_rare(3):
+        twin = a_twin(dice, about)
+        found += [pod(f"twin-{at}", **dict(twin)) for at in range(1 + dice.number(2))]
     return found
 
 
