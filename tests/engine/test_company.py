@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.engine.scenes import (
@@ -17,8 +18,10 @@ from tests.engine.scenes import (
     scene,
     solve,
     spread,
+    template,
     term,
 )
+from unmoor.engine.scene import Started
 from unmoor.model import names
 from unmoor.model.cluster import Namespace
 
@@ -185,3 +188,38 @@ def test_one_pod_beside_another(
 
     assert plan.placements.get(("default", "p")) == expected
     assert bool(plan.refused) == (expected is None)
+
+
+@pytest.mark.parametrize("policy", ["Honor", "Ignore"])
+def test_a_machine_to_come_does_not_count_where_the_pod_may_not_go(policy: str) -> None:
+    """It may yet lie in the zone that the pod avoids: then its node is no place to fill."""
+    coming = template()
+    started = Started(
+        name="new",
+        provisioner="default",
+        requirements=coming.requirements,
+        types=coming.types,
+    )
+    zone = {"key": names.ZONE, "operator": "NotIn", "values": [ZONES[0]]}
+    chosen = {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}
+    on = scene(
+        place("b", ZONES[1], *(pod(f"b{at}", labels=WEB, node="b") for at in range(2))),
+        place("c", ZONES[2], pod("c0", labels=WEB, node="c"), pod("c1", labels=WEB, node="c")),
+    )
+
+    plan = solve(
+        msgspec.structs.replace(on, started=(started,)),
+        [
+            pod(
+                "p",
+                cpu="20",  # more than the machine will have
+                labels=WEB,
+                affinity={
+                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": chosen}
+                },
+                topologySpreadConstraints=[spread(nodeAffinityPolicy=policy)],
+            )
+        ],
+    )
+
+    assert plan.placements.get(("default", "p")) == ("b" if policy == "Honor" else None)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.crowds import DRIVER, OBJECTS, Dice, some_pods, some_scene
-from tests.engine.scenes import WEB, ZONES, place, pod, scene, spread, template
+from tests.engine.scenes import ZONES, place, pod, scene, template
 from unmoor.engine import oracle
 from unmoor.engine.bulk.whatif import WhatIf
 from unmoor.engine.refusal import Constraint
@@ -353,44 +353,3 @@ def test_a_node_and_a_machine_of_one_name_go_together_with_all_their_pods() -> N
     assert [one.name for one in asked.moved(["x", "x"])] == ["web"]
     assert dict(asked.without(["x"]).placements) == {("default", "web"): "b"}
     assert asked.hopeless(["x"]) == {}
-
-
-def test_a_pod_that_fits_nowhere_else_makes_its_node_hopeless() -> None:
-    wide = pod("wide", node="a", cpu="3")
-    on = scene(place("a", "", wide, cpu="4"), place("b", "", pod("web", node="b"), cpu="2"))
-    asked = WhatIf(on, everybody)
-
-    stuck = asked.hopeless(["a", "b", "nobody"])
-
-    assert list(stuck) == ["a"]
-    assert (stuck["a"].pod, stuck["a"].refusal.constraint) == (wide.key, Constraint.RESOURCES)
-    assert asked.hopeless(["b"]) == {}
-    assert not WhatIf(scene(*on.places, template()), everybody).hopeless(["a"])
-
-
-def test_a_pod_that_is_one_too_many_wherever_there_is_room_makes_its_node_hopeless() -> None:
-    def web(name: str, node: str) -> Pod:
-        spreads = [spread(names.ZONE)]
-        return pod(name, cpu="1", node=node, labels=WEB, topologySpreadConstraints=spreads)
-
-    crowded = place("b", ZONES[1], web("w1", "b"), web("w2", "b"), cpu="8")
-    places = (place("a", ZONES[0], web("w0", "a"), cpu="2"), crowded)
-    wide = WhatIf(scene(*places, place("c", ZONES[0], cpu="8")), everybody)
-    full = WhatIf(scene(*places, place("c", ZONES[0], cpu="0")), everybody)
-
-    stuck = full.hopeless(["a", "b"])
-
-    assert list(stuck) == ["a"]
-    assert stuck["a"].refusal.constraint == Constraint.SPREAD
-    assert full.without(["a"]).refused
-    assert wide.hopeless(["a", "b"]) == {}
-    assert not wide.without(["a"]).refused
-
-
-def test_the_same_question_gets_the_very_same_answer() -> None:
-    on = scene(place("a", "", pod("web", node="a")), place("b"))
-    asked = WhatIf(on, everybody)
-    plan = asked.without(["a"])
-
-    assert asked.without(["a", "nobody"]) is plan
-    assert asked.without(["a", "b"]) is not plan

@@ -181,7 +181,7 @@ def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: 
         if not all(site.domains(key) for key in keys) or not counts_for(wish, spread, site):
             continue
         domains = site.domains(spread.key)
-        count.domains |= domains
+        count.domains |= {one for one in domains if counts_in(wish, spread, one)}
         count.add(domains, sum(spread.counts(pod) for pod in site.pods))
     count.domains |= potential.get(spread.key, frozenset())
     return count
@@ -197,6 +197,16 @@ def counts_for(wish: Wish, spread: Spread, site: Site) -> bool:
     if isinstance(site, Standing):
         return judge.is_wanted(wish, site.place)
     return any(site.requirements.has_intersection(way) for way in wish.asked)
+
+
+def counts_in(wish: Wish, spread: Spread, domain: str) -> bool:
+    """True when a machine that may lie in this domain would count there.
+
+    Where the pod may not go because of the domain, a node is not counted, nor is one to come.
+    """
+    if not spread.honors_affinity or spread.key == names.HOSTNAME:
+        return True
+    return any(way.get(spread.key).allows(domain) for way in wish.asked)
 
 
 def _crowded(wish: Wish, spread: Spread, count: Count, domain: str) -> Refusal | None:

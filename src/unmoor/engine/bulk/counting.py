@@ -19,7 +19,7 @@ from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.presence import Presence
 from unmoor.engine.bulk.shapes import Flags, Shapes
 from unmoor.engine.bulk.tallies import NOTHING, Book, Counts, Share, Tally, Weight
-from unmoor.engine.scene import Started, Template
+from unmoor.engine.company import counts_in
 from unmoor.engine.selection import Term, content_of
 from unmoor.engine.wish import Spread, Wish
 from unmoor.model import names, taint
@@ -231,9 +231,6 @@ class Counting:
         ways = [(self._shapes.way(way), way) for way in wish.asked]
         is_choosy = spread.honors_affinity and all(len(way) for _, way in ways)
 
-        def suits_base(base: Template | Started) -> bool:
-            return taint.tolerates_all(wish.tolerations, base.taints)
-
         def suits_shape(number: int) -> bool:
             shape = self._shapes.all[number]
             return any(self._shapes.meets(shape, at, way) for at, way in ways)
@@ -241,8 +238,11 @@ class Counting:
         return Presence(
             self.domains(spread.key),
             [self.domains(key) for key in keys],
-            suits_base if spread.honors_taints else None,
+            (lambda base: taint.tolerates_all(wish.tolerations, base.taints))
+            if spread.honors_taints
+            else None,
             suits_shape if is_choosy else None,
+            lambda domain: counts_in(wish, spread, domain),
         )
 
     def _near(self, group: tuple[Term, ...], term: Term) -> Tally:

@@ -25,6 +25,7 @@ from unmoor.engine.bulk.shapes import Flags
 from unmoor.engine.bulk.tallies import Counts
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.wish import levels_of
+from unmoor.model import names
 from unmoor.model.base import Key
 from unmoor.model.pod import Pod
 
@@ -115,14 +116,16 @@ class _Filter:
         """In which domains a started machine may lie that takes the pod."""
         shapes = self._greedy.shapes
         found: set[int] = set()
-        seen: set[tuple[int, bytes]] = set()
+        seen: set[tuple[int, int, bytes]] = set()
+        is_host = domains.key == names.HOSTNAME
         for at in np.flatnonzero(self._started(ask)).tolist():
             machine = self._greedy.fleet.all[at]
-            kind = (machine.shape.number, machine.flags.tobytes())
+            kind = (machine.host if is_host else -1, machine.shape.number, machine.flags.tobytes())
             for way in ask.wish.musts if kind not in seen else ():
                 shape = shapes.with_way(machine.shape, shapes.way(way), way)
                 if shape is not None:
-                    found.update(shape.domains(domains, machine.flags & shape.types))
+                    flags = machine.flags & shape.types
+                    found.update((machine.host,) if is_host else shape.domains(domains, flags))
             seen.add(kind)
         return found
 

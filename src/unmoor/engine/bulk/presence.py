@@ -35,11 +35,14 @@ class Presence:
         needed: Iterable[Domains],
         suits_base: Callable[[Template | Started], bool] | None,
         suits_shape: Callable[[int], bool] | None,
+        suits_domain: Callable[[str], bool],
     ) -> None:
         """``needed``: labels that a machine must have, known to the fleet.
 
         ``suits_base``, ``suits_shape``: whether such a machine counts; None where all do.
+        ``suits_domain``: whether one that may lie there does.
         """
+        self._in_domain = Verdicts(lambda number: suits_domain(domains.names[number]))
         self._domains = domains
         self._needed = tuple(one for one in needed if one.key != names.HOSTNAME)
         self._suits_base = suits_base
@@ -94,17 +97,12 @@ class Presence:
         where = fleet.where(self._domains)
         found = np.zeros(self._domains.room, dtype=np.int64)
         found[: where.shape[1]] = np.count_nonzero(where[counting], axis=0)
+        lying = np.flatnonzero(found)
+        found[lying[~self._in_domain.of(lying)]] = 0
         return found
 
     def _look(self) -> Flags:
-        fleet, found = self._fleet, np.zeros(self._domains.room, dtype=bool)
-        counting = self._counting()
-        if self._domains.key == names.HOSTNAME:
-            found[fleet.hosts[: len(fleet)][counting]] = True
-        else:
-            where = fleet.where(self._domains)
-            found[: where.shape[1]] = np.any(where[counting], axis=0)
-        return found
+        return np.asarray(self.numbers() > 0)
 
     def _counting(self) -> Flags:
         fleet, count = self._fleet, len(self._fleet)
