@@ -223,3 +223,16 @@ def test_a_machine_to_come_does_not_count_where_the_pod_may_not_go(policy: str) 
     )
 
     assert plan.placements.get(("default", "p")) == ("b" if policy == "Honor" else None)
+
+
+def test_a_node_counts_in_its_zone_whatever_older_name_of_the_label_it_was_chosen_by() -> None:
+    older = {"failure-domain.beta.kubernetes.io/zone": "old"}
+    web: dict[str, Any] = {"labels": WEB, "cpu": "1"}
+    on = scene(
+        place("a", ZONES[0], pod("a0", node="a", **web), labels=older),
+        place("b", ZONES[1], pod("b0", node="b", **web), labels=older),
+    )
+
+    plan = solve(on, [pod("p", nodeSelector=older, topologySpreadConstraints=[spread()], **web)])
+
+    assert plan.placements == {("default", "p"): "a"}

@@ -181,7 +181,8 @@ def _spread_count(wish: Wish, spread: Spread, sites: Iterable[Site], potential: 
         if not all(site.domains(key) for key in keys) or not counts_for(wish, spread, site):
             continue
         domains = site.domains(spread.key)
-        count.domains |= {one for one in domains if counts_in(wish, spread, one)}
+        is_there = isinstance(site, Standing)
+        count.domains |= {one for one in domains if is_there or counts_in(wish, spread, one)}
         count.add(domains, sum(spread.counts(pod) for pod in site.pods))
     count.domains |= potential.get(spread.key, frozenset())
     return count
