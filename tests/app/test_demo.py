@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ def test_the_story_is_told_in_order_and_names_who_does_what() -> None:
         "kubectl apply: deployment/shop/cart",
         "finds no place",
         "ordered general-",
+        "(shop/cart-",
+        "on-demand in us-east-1a, from",
         "USD per hour",
         "launched general-",
         "is ready for pods",
@@ -293,6 +296,11 @@ def test_a_pod_that_fits_nowhere_is_told_and_fails(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "no type has room for cpu 250m, memory 5Pi, pods 1" in result.stdout
     assert "this did not hold: every pod has a place" in result.stderr
+    assert "nothing has changed for 6" in result.stdout, "it goes on when nothing comes of waiting"
+    waiting = re.search(r"broken  every pod has a place \((.*)\)", result.stdout)
+    assert waiting, "in one line, however long"
+    deleted = result.stdout.partition("kubectl delete node")[2]
+    assert all(f"pod {pod} is gone" not in deleted for pod in waiting[1].split(", "))
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from tests.app.test_metrics import HandClock
-from tests.builders import moment
-from unmoor.app.narrator import Line, Narrator
+from tests.builders import machine, moment, pod
+from unmoor.app.narrator import AGAIN_S, Line, Narrator
+from unmoor.lifecycle.effects import Create, Nominate
 from unmoor.lifecycle.step import Step
-from unmoor.runtime.story import Record
+from unmoor.model.base import Condition
+from unmoor.model.kinds import MACHINES, PODS
+from unmoor.model.pod import Pod
+from unmoor.policy.verdict import Method, Reason, Verdict
+from unmoor.runtime.story import Outcome, Record
 
 
 def test_a_crash_that_repeats_is_told_once_and_counted() -> None:
@@ -19,3 +27,123 @@ def test_a_crash_that_repeats_is_told_once_and_counted() -> None:
     told = [line.text.removeprefix("a step of garbage crashed: ") for line in said]
     assert told == ["KeyError: 'a'", "KeyError: 'b'"]
     assert narrator.counts["crashes"] == 3
+
+
+class Heard:
+    """A narrator, its clock, and what it has said."""
+
+    def __init__(self) -> None:
+        self.clock, self.lines = HandClock(), list[Line]()
+        self.narrator = Narrator(self.clock, {}, self.lines.append)
+
+    def texts(self) -> list[str]:
+        """What was said since the last look."""
+        said = [line.text for line in self.lines]
+        self.lines.clear()
+        return said
+
+    def warn(self, message: str) -> None:
+        verdict = Verdict(
+            subject=PODS.ref("web-1", "shop"),
+            method=Method.PROVISIONING,
+            reason=Reason.UNPLACEABLE,
+            message=message,
+            is_warning=True,
+        )
+        self.narrator.hear(Record("provisioning", "all", moment(), 1, Step(verdicts=(verdict,))))
+
+    def order(self, *pods: str) -> None:
+        """Order a machine for these pods of the shop."""
+        create = Create(ref=MACHINES.ref("general-a"), body={}, owner=None, why="for them")
+        places = {"machine/general-a": tuple(("shop", pod) for pod in pods)}
+        outcomes = (Outcome(create), Outcome(Nominate(places=places, why="planned")))
+        self.narrator.hear(Record("provisioning", "all", moment(), 1, Step(), outcomes))
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+def waiting(name: str, why: str) -> Pod:
+    """A pod that the scheduler found no place for."""
+    unplaced = Condition(type="PodScheduled", status="False", message=why)
+    status = msgspec.structs.replace(pod().status, phase="Pending", conditions=(unplaced,))
+    return msgspec.structs.replace(pod(name, on=""), status=status)
+
+
+def test_a_reason_is_told_when_it_changes_and_again_when_it_lasts(heard: Heard) -> None:
+    heard.warn("no type has room for cpu 1000")
+    heard.warn("no type has room for cpu 1000")
+    assert heard.texts() == ["no type has room for cpu 1000"]
+
+    heard.warn("the limit is reached")
+    heard.warn("no type has room for cpu 1001")
+    assert heard.texts() == ["the limit is reached"], "reasons by turns are told once each"
+
+    heard.clock.mono += AGAIN_S
+    heard.warn("the limit is reached")
+    assert heard.texts() == ["the limit is reached"]
+
+
+def test_why_the_scheduler_finds_no_place_is_told_again_when_it_changes(heard: Heard) -> None:
+    see = heard.narrator.see
+    first, then = waiting("web-1", "no nodes available"), waiting("web-1", "0/1: Insufficient cpu")
+    see(None, first)
+    see(first, first)
+    see(first, then)
+
+    assert heard.texts() == [
+        "pod shop/web-1 finds no place: no nodes available",
+        "pod shop/web-1 still finds no place: 0/1: Insufficient cpu",
+    ]
+
+
+def test_what_changes_for_all_pods_of_an_owner_is_told_of_one(heard: Heard) -> None:
+    for name in ("web-1", "web-2"):
+        heard.narrator.see(None, waiting(name, "no nodes available"))
+    assert len(heard.texts()) == 2
+
+    for name in ("web-1", "web-2"):
+        heard.narrator.see(waiting(name, "no nodes available"), waiting(name, "Insufficient cpu"))
+
+    assert heard.texts() == ["pod shop/web-1 still finds no place: Insufficient cpu"]
+
+
+def test_a_pod_whose_machine_is_on_its_way_is_left_in_peace(heard: Heard) -> None:
+    """Its reason changes with each node that joins; it has been said what comes for it."""
+    heard.order("web-1")
+    heard.texts()
+
+    heard.narrator.see(waiting("web-1", "no nodes available"), waiting("web-1", "taints"))
+    assert heard.texts() == []
+
+    heard.warn("there is no place for it after all")
+    heard.narrator.see(waiting("web-1", "taints"), waiting("web-1", "Insufficient cpu"))
+    assert heard.texts()[-1] == "pod shop/web-1 still finds no place: Insufficient cpu"
+
+
+def test_a_machine_that_nobody_uses_is_told(heard: Heard) -> None:
+    heard.order("web-1")
+    old = machine("general-a", is_new=True)
+    heard.narrator.see(old, msgspec.structs.replace(old, status=machine(node_name="i-a").status))
+    heard.texts()
+
+    heard.narrator.see(waiting("web-1", ""), pod("web-1", on="i-b", is_ready=False))
+
+    assert heard.texts() == [
+        "nobody uses general-a: the pods that it was ordered for are elsewhere, or gone"
+    ]
+
+
+def test_what_is_launched_is_told_with_zone_capacity_type_and_price(heard: Heard) -> None:
+    heard.order("web-1")
+    heard.narrator.see(machine("general-a", is_new=True), machine("general-a"))
+
+    ordered, launched = heard.lines
+    assert ordered.is_purchase
+    assert launched.is_purchase
+    assert launched.text.endswith(", on-demand, price unknown")
+
+    heard.narrator.see(machine("by-hand", is_new=True), machine("by-hand"))
+    assert not heard.lines[-1].is_purchase, "nobody ordered it"

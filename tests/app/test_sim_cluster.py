@@ -44,6 +44,16 @@ def test_both_forms_say_the_same_and_the_same_each_time() -> None:
     assert run(*SMALL, "-o", "json")[1] == listed
 
 
+def test_machines_on_their_way_are_said_to_come_on_top() -> None:
+    _, listed, said = run("--nodes", "20", "-o", "json")
+
+    kinds_of = Counter(one["kind"] for one in json.loads(listed)["items"])
+    assert kinds_of["Node"] == 20
+    assert said.startswith(
+        f"unmoor: 20 nodes and {kinds_of['Pod']} pods made up; 1 Machine besides"
+    )
+
+
 @pytest.mark.parametrize("args", [SMALL, (*SMALL, "-o", "json"), ("--hard", "--seed", "4")])
 async def test_it_can_be_loaded(args: tuple[str, ...], tmp_path: Path) -> None:
     """As `unmoor sim up --load` does it."""

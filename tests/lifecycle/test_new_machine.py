@@ -87,8 +87,9 @@ def test_the_cheapest_type_is_the_first() -> None:
     ]
 
     assert of_type["values"][0] == "small-instance-type"
-    assert effect.why.startswith("for 1 pod: small-instance-type, ")
-    assert "USD per hour" in effect.why
+    assert effect.why.startswith("for 1 pod (shop/web-1): small-instance-type, ")
+    assert ", in any zone, from 0." in effect.why
+    assert effect.why.endswith(" USD per hour")
 
 
 def test_t240_requirements_of_its_own() -> None:

@@ -8,15 +8,18 @@ Must not: act on anything.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import msgspec
 
-from unmoor.lifecycle.effects import Create, Evict
+from unmoor.app.bookings import Bookings
+from unmoor.app.told import Told
+from unmoor.lifecycle.effects import Create, Evict, Nominate
 from unmoor.model import names
-from unmoor.model.base import Ref, condition_of
+from unmoor.model.base import condition_of
 from unmoor.model.cluster import Instance
 from unmoor.model.disruption import Disruption
 from unmoor.model.instance import InstanceType
@@ -24,21 +27,30 @@ from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.pod import Pod
-from unmoor.policy.verdict import Reason
+from unmoor.policy.verdict import Method, Verdict
 from unmoor.runtime.ports import ApiError, Clock
 from unmoor.runtime.story import Outcome, Record
 
 SECONDS_PER_HOUR = 3600.0
 TOO_MANY_REQUESTS = 429
+AGAIN_S = 300.0
+"""What is waited for is said again after so long: silence looks as if nobody waited."""
+_NUMBER = re.compile(r"\d+")
+OTHERS_KEPT = 8
+"""Reasons that come back by turns are told once each."""
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that happened. ``at_s``: seconds since the beginning."""
+    """One thing that happened. ``at_s``: seconds since the beginning.
+
+    ``is_purchase``: a machine was ordered for pods that wait, or launched for them.
+    """
 
     at_s: float
     who: str
     text: str
     is_warning: bool = False
+    is_purchase: bool = False
 
 
 class Bill(msgspec.Struct):
@@ -86,6 +98,7 @@ class Narrator:
     ) -> None:
         """Begin with nothing said. The clock is at 0 when the story begins."""
         self.bill = Bill()
+        self.bookings = Bookings()
         self.counts: Counter[str] = Counter()
         self.empty_since: dict[str, float] = {}
         self.asked_at: dict[str, float] = {}
@@ -96,7 +109,7 @@ class Narrator:
         self._types = types
         self._say = say
         self._held: set[str] = set()
-        self._warned: set[tuple[Ref, Reason]] = set()
+        self._reasons = Told(OTHERS_KEPT)
         self._crashes: set[str] = set()
 
     @property
@@ -107,6 +120,10 @@ class Narrator:
     def tell(self, who: str, text: str, *, is_warning: bool = False) -> None:
         """Say a line."""
         self._say(Line(round(self.at_s, 1), who, text, is_warning))
+
+    def _buy(self, text: str, *, is_ours: bool = True) -> None:
+        """Say a line about a machine that is bought."""
+        self._say(Line(round(self.at_s, 1), "unmoor", text, is_purchase=is_ours))
 
     # What the cluster shows.
 
@@ -129,15 +146,20 @@ class Narrator:
     def _machine(self, old: Machine | None, new: Machine | None) -> None:
         if new is None:
             return
+        is_ordered = self.bookings.is_ordered(new.name)
+        if new.node_name and (old is None or not old.node_name):
+            self.bookings.join(new.name, new.node_name)
         if new.provider_id and (old is None or not old.provider_id):
             price = self._price(new)
             said = "price unknown" if price is None else f"{price:.4f} USD/h"
             self.bill.start(new.provider_id, self.at_s, price)
-            self.tell("unmoor", f"launched {new.name}: {new.instance_type} in {new.zone}, {said}")
+            what = f"{new.instance_type} in {new.zone}, {new.capacity_type}"
+            self._buy(f"launched {new.name}: {what}, {said}", is_ours=is_ordered)
         if new.is_empty and (old is None or not old.is_empty):
             self.empty_since[new.node_name] = self.at_s
             self.provisioner_of[new.node_name] = new.provisioner_name
-            self.tell("unmoor", f"node {new.node_name} is empty; its time begins to run")
+            why = "" if self.bookings.is_used(new.node_name) else " (no pod has come)"
+            self.tell("unmoor", f"node {new.node_name} is empty{why}; its time begins to run")
         if old is not None and old.is_empty and not new.is_empty:
             self.empty_since.pop(new.node_name, None)
 
@@ -171,12 +193,32 @@ class Narrator:
             self.tell("cluster", f"pod {name} is ready on {new.node_name}")
         elif new.is_terminal and not new.is_deleting and (old is None or not old.is_terminal):
             self.tell("cluster", f"pod {name} has finished: {new.status.phase}")
-        elif unplaced(new) and (old is None or not unplaced(old)):
-            self.unplaced(new)
+        elif words := unplaced(new):
+            before = unplaced(old) if old is not None else ""
+            if not before:
+                self.unplaced(new)
+            elif words != before and not self.bookings.is_promised(new.key):
+                self._still_unplaced(new, words)
+        if new is None or new.node_name:
+            self._follow(pod, is_gone=new is None)
 
     def unplaced(self, pod: Pod) -> None:
         """Say that a pod finds no place, and why."""
-        self.tell("cluster", f"pod {pod.namespace}/{pod.name} finds no place: {unplaced(pod)}")
+        words = unplaced(pod)
+        self._is_news(_workload_of(pod), words)
+        self.tell("cluster", f"pod {pod.namespace}/{pod.name} finds no place: {words}")
+
+    def _still_unplaced(self, pod: Pod, words: str) -> None:
+        """Why has changed: of the pods of one owner that is told once."""
+        if self._is_news(_workload_of(pod), words):
+            self.tell("cluster", f"pod {pod.namespace}/{pod.name} still finds no place: {words}")
+
+    def _follow(self, pod: Pod, *, is_gone: bool) -> None:
+        """Tell of a machine whose pods are all elsewhere, or gone, before it had any."""
+        own = self.bookings
+        for machine in own.leave(pod.key) if is_gone else own.use(pod.key, pod.node_name):
+            text = f"nobody uses {machine}: the pods that it was ordered for are elsewhere, or gone"
+            self.tell("unmoor", text)
 
     def _disruption(self, old: Disruption | None, new: Disruption | None) -> None:
         if new is None or (old is not None and old.phase == new.phase):
@@ -215,18 +257,35 @@ class Narrator:
                 text = f"a step of {record.reconciler} crashed: {record.crash}"
                 self.tell("unmoor", text, is_warning=True)
         for verdict in record.step.verdicts:
-            if verdict.is_warning and (verdict.subject, verdict.reason) not in self._warned:
-                self._warned.add((verdict.subject, verdict.reason))
-                self.tell("unmoor", verdict.message, is_warning=True)
+            if verdict.is_warning:
+                self._warn(record, verdict)
         for outcome in record.outcomes:
             self._outcome(outcome)
+
+    def _warn(self, record: Record, verdict: Verdict) -> None:
+        if verdict.subject.kind == "Pod" and verdict.method is Method.PROVISIONING:
+            self.bookings.refuse((verdict.subject.namespace, verdict.subject.name))
+        about = (record.reconciler, verdict.subject, verdict.reason)
+        if self._is_news(about, verdict.message):
+            self.tell("unmoor", verdict.message, is_warning=True)
+
+    def _is_news(self, about: Hashable, words: str) -> bool:
+        """A reason is told when it is new or has changed, and again when it has held for long.
+
+        One that differs in numbers alone is the same.
+        """
+        same = (_NUMBER.sub("#", words),)
+        return bool(self._reasons.news(about, same, now_s=self.at_s, again_s=AGAIN_S))
 
     def _outcome(self, outcome: Outcome) -> None:
         effect = outcome.effect
         if isinstance(effect, Create) and effect.ref.kind == "Machine" and not outcome.problem:
-            self.tell("unmoor", f"ordered {effect.ref.name} {effect.why}")
-        if isinstance(outcome.effect, Evict):
-            ref, problem = outcome.effect.ref, outcome.problem
+            self.bookings.order(effect.ref.name)
+            self._buy(f"ordered {effect.ref.name} {effect.why}")
+        if isinstance(effect, Nominate):
+            self.bookings.promise(effect.places)
+        if isinstance(effect, Evict):
+            ref, problem = effect.ref, outcome.problem
             self.eviction("unmoor", f"{ref.namespace}/{ref.name}", problem)
 
     def eviction(self, who: str, pod: str, problem: Problem | ApiError | None) -> None:
@@ -240,6 +299,11 @@ class Narrator:
             if pod not in self._held:
                 self.tell(who, f"asked {pod} to go: its budget says not yet")
             self._held.add(pod)
+
+
+def _workload_of(pod: Pod) -> tuple[str, str]:
+    owner = pod.metadata.controller
+    return pod.namespace, pod.name if owner is None else owner.uid
 
 
 def _is_by_budget(problem: Problem | ApiError) -> bool:

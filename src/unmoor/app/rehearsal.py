@@ -27,7 +27,7 @@ from unmoor.model.base import JSON, Ref
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.selector import SelectorError, matches
-from unmoor.model.wording import counted
+from unmoor.model.wording import counted, named
 from unmoor.runtime.controller import Options
 from unmoor.runtime.informer import Informer
 from unmoor.runtime.ports import ApiError
@@ -42,6 +42,8 @@ DRAIN_LIMIT_S = 1800.0
 EMPTY_LIMIT_S = 3600.0
 """Simulated seconds that the chapters may take before something is said not to hold."""
 LOOK_AGAIN_S = 1.0
+STUCK_S = 60.0
+"""Nothing changes for so long: pods that wait will wait for ever."""
 CALM_S = 20.0
 """Nothing changes for so long: the cluster has come to rest."""
 NO_MACHINES = (
@@ -68,7 +70,10 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it. Money in US dollars at ``prices``, times in simulated seconds."""
+    """What came of it. Money in US dollars at ``prices``, times in simulated seconds.
+
+    ``unused``: machines that were ordered and never had a pod.
+    """
 
     lines: list[Line]
     checks: list[Check]
@@ -77,6 +82,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     usd_per_h_after: float
     spent_usd: float
     unpriced: list[str]
+    unused: list[str]
     evictions: int
     refusals: int
     nodes_removed: list[str]
@@ -145,21 +151,17 @@ class Rehearsal:
         narrator.tell("cluster", f"machines cost what {self._prices} says")
         await self._create_namespaces()
         machines = await self._apply(is_workload=False)
-        is_up = await self._until(lambda: self._are_up(machines), UP_LIMIT_S)
+        await self._until(lambda: self._are_up(machines), UP_LIMIT_S)
         await self._apply(is_workload=True)
         if not machines and not any(ref.kind == "Provisioner" for ref, _ in self._objects):
             raise Failure(NO_MACHINES)
-        is_placed = await self._until(self._is_settled, UP_LIMIT_S)
-        waiting = ", ".join(f"{pod.namespace}/{pod.name}" for pod in self._waiting())
-        checks = [
-            Check("every machine has a node that is ready for pods", is_up and self._has_come_up()),
-            Check("every pod has a place", is_placed or not waiting, waiting),
-        ]
+        await self._come_to_rest()
         await self._rest()
         before = bill.usd_per_h()
-        checks += await self._drain()
+        checks = await self._drain()
         checks += await self._empty()
-        checks += self._tidy()
+        await self._come_to_rest()
+        checks = [*self._placed(), *checks, *self._tidy()]
         return Ending(
             lines=self._lines,
             checks=checks,
@@ -168,6 +170,7 @@ class Rehearsal:
             usd_per_h_after=round(bill.usd_per_h(), 4),
             spent_usd=round(bill.total_usd(narrator.at_s), 4),
             unpriced=bill.unpriced,
+            unused=narrator.bookings.unused(),
             evictions=narrator.counts["evictions"],
             refusals=narrator.counts["refusals"],
             nodes_removed=sorted(narrator.removed_at),
@@ -200,10 +203,33 @@ class Rehearsal:
         return all(m is not None and m.is_initialized for m in found)
 
     def _waiting(self) -> list[Pod]:
-        return [pod for pod in self._store.sorted(kinds.PODS) if not pod.node_name]
+        pods = self._store.sorted(kinds.PODS)
+        return [pod for pod in pods if not (pod.node_name or pod.is_terminal)]
 
     def _has_come_up(self) -> bool:
         return all(machine.is_initialized for machine in self._store.sorted(kinds.MACHINES))
+
+    async def _come_to_rest(self) -> None:
+        """Wait until every pod has a place, or until nothing more comes of waiting."""
+        await self._until(lambda: self._is_settled() or self._is_stuck(), UP_LIMIT_S)
+        if waiting := named(tuple("/".join(pod.key) for pod in self._waiting())):
+            quiet = f"nothing has changed for {self._narrator.at_s - self._changed_at:.0f} s"
+            text = f"{quiet}; without a place: {waiting}"
+            self._narrator.tell("cluster", text, is_warning=True)
+
+    def _is_stuck(self) -> bool:
+        """Nothing changes, and no machine is on its way that could change it."""
+        return self._narrator.at_s - self._changed_at >= STUCK_S and self._has_come_up()
+
+    def _placed(self) -> list[Check]:
+        """As it is at the end: what waited at first may have found a place since."""
+        waiting = ", ".join("/".join(pod.key) for pod in self._waiting())
+        machines = self._store.sorted(kinds.MACHINES)
+        missing = ", ".join(machine.name for machine in machines if not machine.is_initialized)
+        return [
+            Check("every machine has a node that is ready for pods", not missing, missing),
+            Check("every pod has a place", not waiting, waiting),
+        ]
 
     def _is_settled(self) -> bool:
         """Every pod that somebody has made so far has a place, and nobody is about to make more."""

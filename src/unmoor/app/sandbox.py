@@ -114,7 +114,10 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it, since the cluster was shown. Times are simulated seconds."""
+    """What came of it, since the cluster was shown. Times are simulated seconds.
+
+    ``unused``: machines that were ordered and never had a pod.
+    """
 
     lasted_s: float
     nodes: int
@@ -127,6 +130,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     usd_per_h_after: float
     spent_usd: float
     unpriced: tuple[str, ...]
+    unused: tuple[str, ...]
     faults: dict[str, int]
 
 
@@ -170,6 +174,8 @@ class Sandbox:
         )
         self._up_at_s: float | None = None
         self._cost = (0.0, 0.0)
+        self._early: list[tuple[Line, datetime]] = []
+        """What is told of the prelude once the cluster is shown."""
 
     async def run(self, file: KubeconfigFile) -> None:
         """Serve until cancelled, and return when everything is put away."""
@@ -282,7 +288,8 @@ class Sandbox:
                 has_controller=self._options.has_controller,
             )
         )
-
+        for line, wall in self._early:
+            self._tell(line, wall, self._up_at_s)
         for pod in self._store.sorted(kinds.PODS):
             if unplaced(pod):
                 self._narrator.unplaced(pod)
@@ -301,19 +308,24 @@ class Sandbox:
             usd_per_h_after=round(bill.usd_per_h(), 4),
             spent_usd=round(bill.total_usd(narrator.at_s) - self._cost[1], 4),
             unpriced=tuple(bill.unpriced),
+            unused=tuple(narrator.bookings.unused()),
             faults=self._trouble.counts(),
         )
 
     # What is told.
 
     def _say(self, line: Line) -> None:
-        """Tell it; of the prelude only what went wrong."""
-        if self._up_at_s is None and not line.is_warning:
-            return
-        since = PRELUDE_S if self._up_at_s is None else self._up_at_s
-        at_s = max(round(line.at_s - since, 1), 0.0)
-        shown = msgspec.structs.replace(line, at_s=at_s)
-        self._show.line(shown, self._world.clock.wall())
+        """Tell it; of the prelude, when it is over, what went wrong and what was bought."""
+        wall = self._world.clock.wall()
+        if self._up_at_s is not None:
+            self._tell(line, wall, self._up_at_s)
+        elif line.is_warning or line.is_purchase:
+            self._early.append((line, wall))
+
+    def _tell(self, line: Line, wall: datetime, up_at_s: float) -> None:
+        """What was before has a time below zero."""
+        shown = msgspec.structs.replace(line, at_s=round(line.at_s - up_at_s, 1))
+        self._show.line(shown, wall)
 
     def _heed(self, asked: Asked, error: ApiError | None) -> None:
         """Tell what came in through the port."""

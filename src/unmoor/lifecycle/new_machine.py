@@ -57,7 +57,7 @@ def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str)
         ref=MACHINES.ref(name),
         body=body,
         owner=ref_of(provisioner),
-        why=f"for {counted(len(planned.pods), 'pod')}: {named(planned.instance_types)}, {cost}",
+        why=f"for {_pods_of(planned)}: {named(planned.instance_types)}, {_where(planned)}, {cost}",
         facts=(counts,),
     )
 
@@ -72,6 +72,21 @@ def name_for(view: View, provisioner: str, pod: Pod, taken: Collection[str]) -> 
         number += 1
         name = f"{base}-{number}"
     return name
+
+
+def _pods_of(planned: NewMachine) -> str:
+    count = counted(len(planned.pods), "pod")
+    return f"{count} ({named(tuple('/'.join(pod) for pod in planned.pods))})"
+
+
+def _where(planned: NewMachine) -> str:
+    """The zones and capacity types that are left to it."""
+    zone, capacity_type = (
+        planned.requirements.get(key) for key in (names.ZONE, names.CAPACITY_TYPE)
+    )
+    zones = "any zone" if zone.is_complement else named(tuple(sorted(zone.values)))
+    bought = "" if capacity_type.is_complement else f"{' or '.join(sorted(capacity_type.values))} "
+    return f"{bought}in {zones}"
 
 
 def _labels(provisioner: Provisioner, planned: NewMachine) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,7 @@ def _waits(pace: float) -> Callable[[float], object] | None:
 
 
 def _show_ending(console: Console, ending: Ending) -> None:
-    say = console.print
+    say = partial(console.print, soft_wrap=True)
     minutes, seconds = divmod(ending.lasted_s, 60)
     removed = ending.nodes_removed
     say(f"{counted(len(removed), 'node')} removed" + (f": {', '.join(removed)}" if removed else ""))
@@ -123,6 +124,8 @@ def _show_ending(console: Console, ending: Ending) -> None:
     )
     if ending.unpriced:
         say(f"without the machines whose price is unknown: {', '.join(ending.unpriced)}")
+    if ending.unused:
+        say(f"no pod ever came to {', '.join(ending.unused)}")
     say()
     for check in ending.checks:
         mark = "[green]held[/green]  " if check.held else "[red]broken[/red]"

@@ -19,11 +19,15 @@ WARNING = "yellow"
 
 
 def show(console: Console, line: Line) -> None:
-    """Print ``minute:second  who  what``; nothing in it is markup."""
-    minutes, seconds = divmod(line.at_s, 60)
+    """Print ``minute:second  who  what``; nothing in it is markup.
+
+    What was before the story begins has a minus.
+    """
+    minutes, seconds = divmod(abs(line.at_s), 60)
+    stamp = f"{'-' * (line.at_s < 0)}{minutes:.0f}:{seconds:04.1f}"
     console.print(
         Text.assemble(
-            (f"{minutes:3.0f}:{seconds:04.1f}", "dim"),
+            (f"{stamp:>8}", "dim"),
             "  ",
             (f"{line.who:<8}", STYLES[line.who]),
             (line.text, WARNING if line.is_warning else ""),

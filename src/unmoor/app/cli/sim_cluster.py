@@ -5,14 +5,18 @@ Must not: make anything up itself (``sim.clusters``).
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from unmoor.app.cli.command import Command, Failure, output_option, print_json, print_yaml
+from unmoor.model.wording import counted
 
 if TYPE_CHECKING:
     from unmoor.sim.clusters.mix import Kind, Mix
+    from unmoor.sim.manifests import Manifest
 
 HELP = "help"
 SHARE_OF_ONLY = 0.3
@@ -34,7 +38,8 @@ PODS_MOST = 100_000
     "--nodes",
     type=click.IntRange(0, NODES_MOST),
     default=0,
-    help="So many nodes. 0: as many as the pods need, or 100.",
+    help="So many nodes. Machines on their way come on top, and may become nodes when it is "
+    "loaded. 0: as many as the pods need, or 100.",
 )
 @click.option(
     "--pods",
@@ -70,11 +75,24 @@ def cluster(nodes: int, pods: int, seed: int, *, hard: bool, only: str | None, o
         objects = generator.generate(mix, ec2_types())
     except ValueError as error:
         raise Failure(str(error)) from None
+    click.echo(f"unmoor: {_summary(objects)}", err=True)
     made = bodies.as_list(objects)
     if output == "json":
         print_json(made)
     else:
         print_yaml(made["items"])
+
+
+def _summary(objects: Sequence[Manifest]) -> str:
+    kinds = Counter(ref.kind for ref, _ in objects)
+    coming = sum(
+        ref.kind == "Machine" and not (body.get("status") or {}).get("nodeName")
+        for ref, body in objects
+    )
+    made = f"{counted(kinds['Node'], 'node')} and {counted(kinds['Pod'], 'pod')} made up"
+    if not coming:
+        return made
+    return f"{made}; {counted(coming, 'Machine')} besides, that may become nodes when it is loaded"
 
 
 def _mix(seed: int, only: tuple[Kind, ...], *, is_hard: bool) -> Mix:

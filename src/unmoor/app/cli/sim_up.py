@@ -319,7 +319,7 @@ class _Text:
                 soft_wrap=True,
             )
         say(f"Machines cost what {started.prices} says.", soft_wrap=True)
-        say("Ctrl-C ends everything. What happens from now on:\n", soft_wrap=True)
+        say("Ctrl-C ends everything. What happens, with a minus before now:\n", soft_wrap=True)
 
     def line(self, line: Line, at: datetime) -> None:
         """Tell it."""
@@ -350,6 +350,8 @@ class _Text:
         if ended.unpriced:
             told = ", ".join(ended.unpriced)
             say(f"without the machines whose price is unknown: {told}", soft_wrap=True)
+        if ended.unused:
+            say(f"no pod ever came to {', '.join(ended.unused)}", soft_wrap=True)
         if ended.crashes:
             say(f"[red]{counted(ended.crashes, 'step')} of unmoor crashed: a bug[/red]")
         if ended.faults:
