@@ -201,6 +201,8 @@ def test_a_scene_that_changes_is_answered_as_one_that_is_new(seed: int) -> None:
 
         for one in on.places[:3]:
             answers_as_the_oracle(asked, on, (one.name,))
+        names_of = [one.name for one in on.places]
+        assert asked.hopeless(names_of) == WhatIf(on, everybody).hopeless(names_of)
 
 
 def test_only_rows_with_other_pods_are_made_anew() -> None:

@@ -5,7 +5,7 @@ Must not: decide where a pod goes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 
 import msgspec
 import numpy as np
@@ -85,14 +85,15 @@ class Counting:
             tally.is_live = False
         self._live = []
 
-    def renew(self, person: Person, rows: Mapping[int, int]) -> None:
-        """Count so many more of a person than before, or fewer, in these rows; nothing may run."""
+    def renew(self, person: Person, rows: Mapping[int, int]) -> Iterator[int]:
+        """Count so many more of a person, or fewer, in these rows; yield the tallies' numbers."""
         for tally in self._met[person.number]:
             weight = tally.weight(person)
             codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
             for at, more in rows.items():
                 if listed[at] and codes[at] >= 0:
                     tally.add(int(codes[at]), weight * more)
+            yield tally.number
 
     def domains(self, key: str) -> Domains:
         """Return the domains of a label."""
@@ -232,8 +233,7 @@ class Counting:
         is_choosy = spread.honors_affinity and all(len(way) for _, way in ways)
 
         def suits_shape(number: int) -> bool:
-            shape = self._shapes.all[number]
-            return any(self._shapes.meets(shape, at, way) for at, way in ways)
+            return any(self._shapes.meets(self._shapes.all[number], at, way) for at, way in ways)
 
         return Presence(
             self.domains(spread.key),

@@ -140,6 +140,15 @@ class Ground:
         found &= fits_in(self._free_at_first, ask.row)
         return found
 
+    def kept_room(self, rows: Sequence[int], asked: Amounts) -> Flags:
+        """Return for each of these rows whether what is asked of it fitted before the simulation.
+
+        ``asked``: row by row; which nodes may be used has to be known.
+        """
+        at = np.array(rows, dtype=np.int64)
+        fits = (self._free_at_first[at] >= asked) | (asked <= 0)
+        return np.asarray(fits.all(axis=1) & ~self._is_overdrawn[at])
+
     def has_room(self, rows: Counts, ask: Ask) -> Flags:
         """Return which of these rows are open and have room now."""
         found: Flags = self.is_open[rows] & fits_in(self.free[rows], ask.row)

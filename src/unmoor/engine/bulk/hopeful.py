@@ -11,7 +11,7 @@ Must not: refuse what might be placed. What is not refused here is only hoped fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from unmoor.engine import judge
 from unmoor.engine.bulk.crowd import Ask
 from unmoor.engine.bulk.greedy import Greedy
+from unmoor.engine.bulk.ground import Ground
 from unmoor.engine.bulk.layout import SpreadTally
 from unmoor.engine.bulk.numbering import Domains
 from unmoor.engine.bulk.shapes import Flags
@@ -31,6 +32,8 @@ from unmoor.model.pod import Pod
 
 DOMAINS_MAX = 64
 """What pods are spread over more of (hosts, mostly) is left to the simulation."""
+HEADS = 2
+"""A pod whose own node is gone has a place left when it has so many with room."""
 _MANY = 2**40
 _NOWHERE = Refusal(
     Constraint.RESOURCES, "", "no other node has what it asks for, and no machine to come has"
@@ -44,63 +47,172 @@ class Stuck(msgspec.Struct, frozen=True):
     refusal: Refusal
 
 
-def stuck_on(greedy: Greedy, moved: Mapping[int, Sequence[Pod]]) -> dict[int, Stuck]:
-    """Return the rows that cannot be emptied. ``moved``: by row, the pods that would have to go.
+class _Class(msgspec.Struct):
+    """A class of pods that would have to move, and what was found out about it.
 
-    Between simulations only: everything is counted as it stands.
+    ``rows``: where it is, with the first such pod there. ``stuck``: on which of them it is, None:
+    not known. ``ask``: what was asked last; ``witnesses``: rows with room for it, a few in each
+    domain that it is spread over; ``tallies``: those that were asked. While these counts and the
+    room of these rows stay, whoever was not stuck is not.
     """
-    greedy.begin(())
-    try:
-        return _Filter(greedy).stuck(moved)
-    finally:
-        greedy.undo()
+
+    sample: Pod
+    rows: dict[int, Pod]
+    stuck: dict[int, Refusal] | None = None
+    ask: Ask | None = None
+    witnesses: tuple[int, ...] = ()
+    tallies: frozenset[int] = frozenset()
+
+
+class Lookout:
+    """Which rows cannot be emptied, kept while nothing but pods comes and goes.
+
+    A class is asked about again when a witness has no room any more, when it is counted by a tally
+    that has changed, or, where it was stuck, when a row with other pods has room for it.
+    """
+
+    def __init__(self) -> None:
+        """Know nothing."""
+        self._classes: dict[int, _Class] = {}
+        self._known: dict[int, list[int]] = {}
+        self._movers: dict[int, int] = {}
+
+    def knows(self, row: int) -> bool:
+        """True when it is known who would have to move from there."""
+        return row in self._known
+
+    def look(self, greedy: Greedy, rows: Collection[int]) -> dict[int, Stuck]:
+        """Return which of these rows, all known, cannot be emptied; between simulations only."""
+        greedy.begin(())
+        try:
+            asked = _Filter(greedy, self._movers)
+            for one in self._classes.values():
+                if one.stuck is None:
+                    asked.about(one)
+        finally:
+            greedy.undo()
+        found = ((row, self._first_stuck(row)) for row in rows)
+        return {row: stuck for row, stuck in found if stuck is not None}
+
+    def add(self, greedy: Greedy, row: int, pods: Sequence[Pod]) -> None:
+        """Know who would have to move from a row, until it is said to have other pods."""
+        self._movers[row] = len(pods)
+        numbers = self._known[row] = []
+        for pod in pods:
+            number = greedy.crowd.number_of(pod)
+            one = self._classes.get(number)
+            if one is None:
+                one = self._classes[number] = _Class(pod, {})
+            if row in one.rows:
+                continue
+            one.rows[row] = pod
+            numbers.append(number)
+            one.stuck = None if one.tallies or len(one.witnesses) < HEADS else one.stuck
+
+    def follow(self, greedy: Greedy, rows: Collection[int], counts: Collection[int]) -> None:
+        """Know that these rows have other pods by now, and these tallies other counts."""
+        changed = sorted(rows)
+        for row in changed:
+            for number in self._known.pop(row, ()):
+                self._forget(number, row)
+            self._movers.pop(row, None)
+        for one in self._classes.values():
+            if not one.tallies.isdisjoint(counts) or self._may_differ(greedy, one, changed):
+                one.stuck = None
+        for one in self._without_witnesses(greedy.ground, set(changed)):
+            one.stuck = None
+
+    def _forget(self, number: int, row: int) -> None:
+        one = self._classes[number]
+        gone = one.rows.pop(row)
+        if one.stuck:
+            one.stuck.pop(row, None)
+        if not one.rows:
+            del self._classes[number]
+        elif one.sample is gone:
+            one.sample = next(iter(one.rows.values()))
+
+    @staticmethod
+    def _may_differ(greedy: Greedy, one: _Class, rows: list[int]) -> bool:
+        """True when somebody who was stuck may not be any more."""
+        if not one.stuck or one.ask is None:
+            return False  # what is wrong with the pod itself stays wrong
+        if one.tallies or not set(one.witnesses).isdisjoint(rows):
+            return True
+        return bool(greedy.ground.had_room(one.ask)[rows].any())
+
+    def _without_witnesses(self, ground: Ground, rows: Collection[int]) -> Iterator[_Class]:
+        """Yield the classes of which a witness has no room any more."""
+        pairs = [
+            (one, one.ask.row, at)
+            for one in self._classes.values()
+            if one.stuck is not None and one.ask is not None
+            for at in one.witnesses
+            if at in rows
+        ]
+        if pairs:
+            asked, at = np.stack([row for _, row, _ in pairs]), [at for _, _, at in pairs]
+            lost = np.flatnonzero(~ground.kept_room(at, asked))
+            yield from (pairs[number][0] for number in lost.tolist())
+
+    def _first_stuck(self, row: int) -> Stuck | None:
+        """Of several pods the first by name, in whatever order they were met."""
+        stuck = [
+            Stuck(one.rows[row].key, one.stuck[row])
+            for one in map(self._classes.__getitem__, self._known[row])
+            if one.stuck and row in one.stuck
+        ]
+        return min(stuck, key=lambda each: each.pod, default=None)
 
 
 class _Filter:
-    def __init__(self, greedy: Greedy) -> None:
+    """One look; ``movers``: by row, how many pods would have to go."""
+
+    def __init__(self, greedy: Greedy, movers: Mapping[int, int]) -> None:
         self._greedy = greedy
-        self._movers: dict[int, int] = {}
+        self._movers = movers
 
-    def stuck(self, moved: Mapping[int, Sequence[Pod]]) -> dict[int, Stuck]:
-        """Ask each class once about all the rows that it is on; the first that is stuck counts."""
-        where: dict[int, tuple[Pod, dict[int, Pod]]] = {}
-        self._movers = {row: len(pods) for row, pods in moved.items()}
-        for row, pods in moved.items():
-            for pod in pods:
-                number = self._greedy.crowd.number_of(pod)
-                where.setdefault(number, (pod, {}))[1].setdefault(row, pod)
-        found: dict[int, Stuck] = {}
-        for sample, rows in where.values():
-            left = [row for row in rows if row not in found]
-            for row, refusal in self._class(sample, left).items() if left else ():
-                found[row] = Stuck(rows[row].key, refusal)
-        return found
-
-    def _class(self, pod: Pod, rows: list[int]) -> dict[int, Refusal]:
-        """Ask with every preference; of those that are stuck then, without any."""
-        greedy = self._greedy
+    def about(self, one: _Class) -> None:
+        """Find out where it is stuck with every preference; of those rows, where without any."""
+        greedy, pod = self._greedy, one.sample
         ask = greedy.crowd.ask(pod, 0)
         if own := judge.own_refusals(ask.wish):
-            return dict.fromkeys(rows, own[0])
-        found = self._asked(ask, rows)
-        if not found or (ask.wish.preference is None and not greedy.has_soft_taints):
-            return found
-        last = levels_of(pod, has_soft_taints=greedy.has_soft_taints)
-        return self._asked(greedy.crowd.ask(pod, last), list(found))
+            one.stuck, one.ask = dict.fromkeys(one.rows, own[0]), None
+            return
+        one.ask, one.stuck = ask, self._asked(ask, list(one.rows))
+        if one.stuck and (ask.wish.preference is not None or greedy.has_soft_taints):
+            last = levels_of(pod, has_soft_taints=greedy.has_soft_taints)
+            one.ask = greedy.crowd.ask(pod, last)
+            one.stuck = self._asked(one.ask, list(one.stuck))
+        spreads = self._spreads(one.ask)
+        one.tallies = frozenset(each.tally.number for each in spreads)
+        one.witnesses = self._witnesses(one.ask, spreads)
 
     def _asked(self, ask: Ask, rows: list[int]) -> dict[int, Refusal]:
         head = self._greedy.finder.head(ask)[0].tolist()
-        homeless = [row for row in rows if set(head[:2]) <= {row}]
+        homeless = [row for row in rows if set(head[:HEADS]) <= {row}]
         found = dict.fromkeys([] if homeless and self._may_open(ask) else homeless, _NOWHERE)
         left = np.array([row for row in rows if row not in found], dtype=np.int64)
-        is_spread = len(left) and any(one.is_hard for one in ask.wish.spreads)
-        spreads = self._greedy.layout(ask).spreads if is_spread else ()
-        for one in filter(self._counts, spreads):
+        for one in self._spreads(ask) if len(left) else ():
             stuck = left[~self._has_domain(ask, one, left)]
             words = "wherever there is room, it is one too many"
             refusal = Refusal(Constraint.SPREAD, one.spread.key, words)
             found |= dict.fromkeys(stuck.tolist(), refusal)
         return found
+
+    def _spreads(self, ask: Ask) -> list[SpreadTally]:
+        is_spread = any(one.is_hard for one in ask.wish.spreads)
+        return [*filter(self._counts, self._greedy.layout(ask).spreads if is_spread else ())]
+
+    def _witnesses(self, ask: Ask, spreads: Sequence[SpreadTally]) -> tuple[int, ...]:
+        """Rows that have room: one more in each domain than may be the pod's own."""
+        rows = self._greedy.finder.head(ask)[0][:HEADS].tolist()
+        had_room = np.flatnonzero(self._greedy.ground.had_room(ask)) if spreads else rows
+        for one in spreads:
+            codes = self._greedy.ground.codes(one.tally.domains)[had_room]
+            for code in np.unique(codes).tolist():
+                rows += had_room[codes == code][:HEADS].tolist()
+        return tuple(dict.fromkeys(rows))
 
     def _counts(self, one: SpreadTally) -> bool:
         """Spread at each level of giving up, over few domains, and counted on the same nodes."""

@@ -66,8 +66,10 @@ def covers(compiled: Greedy, pods: Iterable[Pod]) -> bool:
     return set(columns_of(compiled.scene, pods, compiled.tenants.requests)) <= set(compiled.columns)
 
 
-def renew(compiled: Greedy, scene: Scene, news: Iterable[News]) -> None:
+def renew(compiled: Greedy, scene: Scene, news: Iterable[News]) -> set[int]:
     """Let ``compiled`` be of ``scene`` from now on; no simulation may be running.
+
+    Return the numbers of the tallies that count others than before.
 
     ``news``: of the places that have other pods now. All else is as it was, and there are columns
     for all that these pods ask for.
@@ -76,6 +78,7 @@ def renew(compiled: Greedy, scene: Scene, news: Iterable[News]) -> None:
     crowd, ground, counting = compiled.crowd, compiled.ground, compiled.counting
     crowd.look(scene.view)
     changed: dict[int, tuple[Person, dict[int, int]]] = {}
+    others: set[int] = set()
     for at, come, gone in news:
         for pods, sign in ((gone, -1), (come, 1)):
             for person in map(crowd.person, pods):
@@ -91,6 +94,7 @@ def renew(compiled: Greedy, scene: Scene, news: Iterable[News]) -> None:
         moved = {at: more for at, more in where.items() if more}
         if moved:
             counting.meet(person)
-            counting.renew(person, moved)
+            others |= set(counting.renew(person, moved))
             ground.list_anew(person, moved)
     compiled.finder.forget()
+    return others

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from unmoor.engine.bulk import greedy, renewal
 from unmoor.engine.bulk.answers import answer
 from unmoor.engine.bulk.greedy import Greedy
-from unmoor.engine.bulk.hopeful import Stuck, stuck_on
+from unmoor.engine.bulk.hopeful import Lookout, Stuck
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
@@ -53,6 +53,7 @@ class WhatIf:
         """Know what there is in a scene of which nothing is known yet."""
         self._show(scene)
         self._departed: list[Pod] = []
+        self._lookout = Lookout()
         # A machine that is coming up may have the name of a node that is another's.
         self._rows: dict[str, list[int]] = {}
         for at, place in enumerate(scene.places):
@@ -83,10 +84,11 @@ class WhatIf:
         come = [pod for one in news for pod in one.come if self._moves(pod)]
         is_small = len(self._departed) <= PODS_DEPARTED * len(scene.places)
         if is_small and renewal.covers(found[0], come):
-            renewal.renew(found[0], self.scene, news)
+            counts = renewal.renew(found[0], self.scene, news)
+            self._lookout.follow(found[0], rows, counts)
             self._compiled = found
         else:
-            self._departed = []
+            self._departed, self._lookout = [], Lookout()
 
     @property
     def is_ready(self) -> bool:
@@ -124,7 +126,10 @@ class WhatIf:
         }
         if new:
             with self._in_use() as (compiled, _):
-                stuck = stuck_on(compiled, {at: self.moved((name,)) for name, at in new.items()})
+                for name, at in new.items():
+                    if not self._lookout.knows(at):
+                        self._lookout.add(compiled, at, self.moved((name,)))
+                stuck = self._lookout.look(compiled, new.values())
             self._stuck |= {name: stuck.get(at) for name, at in new.items()}
         kept = ((name, self._stuck.get(name)) for name in named)
         return {name: stuck for name, stuck in kept if stuck is not None}
