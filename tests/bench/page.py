@@ -23,8 +23,9 @@ HEAD = """\
 # Performance
 
 unmoor is designed for 5,000 nodes and 150,000 pods. This page says what that costs, with goals, as
-measured on one machine. `make bench` measures again (four minutes, 2 GB of memory), `make bench
-BENCH="sync watch"` some of it, and `make performance` writes this page from what was measured last.
+measured on one machine. `make bench` measures again (five minutes of processor time, 2 GB of
+memory), `make bench BENCH="sync watch"` some of it, and `make performance` writes this page from
+what was measured last.
 
 The cluster is made up, of pods of about 6 kB with managed fields, start times spread over a month,
 in 18,000 workloads. Its server is a process of its own that sends bytes made before, so that it is
