@@ -293,6 +293,33 @@ def test_reasons_are_those_of_the_oracle() -> None:
         found["", "nobody"]
 
 
+def test_reasons_of_many_questions_keep_one_simulation() -> None:
+    nodes = [place(name, "", pod(f"on-{name}", node=name, cpu="40"), cpu="48") for name in "abc"]
+    on = scene(*nodes)
+    asked = WhatIf(on, everybody)
+    plans = {name: asked.without([name]) for name in "abc"}
+    assert asked._explaining is None, "until somebody reads a reason it costs nothing"
+
+    for name, plan in plans.items():
+        expected = oracle.solve(on.without([name]), asked.moved([name])).refused
+        assert dict(plan.refused) == dict(expected)
+    kept = asked._explaining
+
+    assert [len(plan.refused[key]) for plan in plans.values() for key in plan.refused] == [1, 1, 1]
+    assert asked._explaining is kept, "what was read once is not worked out again"
+
+
+def test_only_the_latest_answers_are_remembered() -> None:
+    asked = WhatIf(scene(*(place(name) for name in "abc")), answers_max=2)
+    a, b = asked.without(["a"]), asked.without(["b"])
+    assert asked.without(["a"]) is a
+
+    asked.without(["c"])
+
+    assert asked.without(["b"]) is b
+    assert asked.without(["a"]) is not a
+
+
 def test_what_limits_leave_grows_by_what_goes() -> None:
     web = pod("a", node="old", cpu="3")
     old = place("old", ZONES[0], web, cpu="4", provisioner="default", capacity={"cpu": 4000})

@@ -9,7 +9,7 @@ Must not: place anything. ``scenery`` builds a scene from a view.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import msgspec
@@ -138,14 +138,16 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     started: tuple[Started, ...] = ()
     templates: tuple[Template, ...] = ()
 
+    def soft_grounds(self) -> Iterator[Place | Started | Template]:
+        """Yield where pods are not welcome, and may run all the same."""
+        grounds: tuple[Iterable[Place | Started | Template], ...]
+        grounds = (self.places, self.started, self.templates)
+        yield from (one for some in grounds for one in some if _has_soft_taint(one))
+
     @property
     def has_soft_taints(self) -> bool:
-        """True when somewhere pods are not welcome, and may run all the same."""
-        return any(
-            has_soft_taint(one)
-            for grounds in (self.places, self.started, self.templates)
-            for one in grounds
-        )
+        """True when there is such a place, machine or template."""
+        return any(True for _ in self.soft_grounds())
 
     def without(self, gone: Collection[str]) -> Scene:
         """Return the scene when these places and started machines are gone, and their pods.
@@ -187,8 +189,7 @@ def looks_alike(now: View, then: View) -> bool:
     return now is then or all(one is not None and not one for one in changed)
 
 
-def has_soft_taint(ground: Place | Started | Template) -> bool:
-    """True when pods are not welcome there, and may run there all the same."""
+def _has_soft_taint(ground: Place | Started | Template) -> bool:
     return any(one.effect == taint.PREFER_NO_SCHEDULE for one in ground.taints)
 
 

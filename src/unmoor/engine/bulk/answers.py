@@ -9,7 +9,7 @@ Must not: change what was found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.model.base import Key
-from unmoor.model.pod import Pod
 
 if TYPE_CHECKING:
     from unmoor.engine.bulk.crowd import Ask
@@ -30,42 +29,76 @@ LOOKS_MAX = 500_000
 worked out whatever it takes."""
 
 
+class Explainer:
+    """The oracle, put where the fast engine ended."""
+
+    def __init__(self, greedy: Greedy) -> None:
+        """``greedy``: one that has run, and that runs no more."""
+        self._greedy = greedy
+        self._known = dict(greedy.refused)
+        self._left = {pod.key: (pod, level) for pod, level in greedy.queue}
+        self._run: oracle.Run | None = None
+        self._of_class: dict[int, tuple[Refusal, ...]] = {}
+
+    def itself(self) -> Explainer:
+        """Return this one: for reasons that are always asked of the same."""
+        return self
+
+    def looks(self, key: Key) -> int:
+        """How many looks it takes to say why this pod has no place."""
+        if key in self._known or self._ask(key).number in self._of_class:
+            return 0
+        return _looks(self._replayed, self._ask(key))
+
+    def of(self, key: Key) -> tuple[Refusal, ...]:
+        """Return the reasons on the best destination."""
+        if key in self._known:
+            return self._known[key]
+        ask = self._ask(key)
+        if ask.number not in self._of_class:
+            self._of_class[ask.number] = self._replayed.explain(ask.wish)
+        return self._of_class[ask.number]
+
+    def _ask(self, key: Key) -> Ask:
+        return self._greedy.crowd.ask(*self._left[key])
+
+    @property
+    def _replayed(self) -> oracle.Run:
+        if self._run is None:
+            self._run = _replayed(self._greedy)
+        return self._run
+
+
 class Reasons(Mapping[Key, tuple[Refusal, ...]]):
-    """Why each pod that is left has no place; asked for one by one.
+    """Why each pod that is left has no place; asked for one by one, and remembered.
 
     () once ``looks_max`` is reached: a later plan says it, if that one is asked first.
     """
 
     def __init__(
         self,
-        greedy: Greedy,
-        known: dict[Key, tuple[Refusal, ...]],
-        left: list[tuple[Pod, int]],
+        keys: Iterable[Key],
+        explainer: Callable[[], Explainer],
         looks_max: int = LOOKS_MAX,
     ) -> None:
-        """``known``: what is wrong with the pod itself; ``left``: who found no place."""
-        self._greedy = greedy
-        self._known = known
-        self._left = {pod.key: (pod, level) for pod, level in left}
-        self._run: oracle.Run | None = None
-        self._of_class: dict[int, tuple[Refusal, ...]] = {}
+        """``keys``: who has no place. ``explainer``: who knows why, once somebody asks."""
+        self._keys = dict.fromkeys(keys)
+        self._explainer = explainer
+        self._found: dict[Key, tuple[Refusal, ...]] = {}
         self._looks, self._looks_max = 0, looks_max
 
     def __getitem__(self, key: Key) -> tuple[Refusal, ...]:
         """The reasons on the best destination."""
-        if key in self._known:
-            return self._known[key]
-        pod, level = self._left[key]
-        ask = self._greedy.crowd.ask(pod, level)
-        if ask.number not in self._of_class:
-            if self._run is None:
-                self._run = _replayed(self._greedy)
-            looks = _looks(self._run, ask)
-            if self._looks and self._looks + looks > self._looks_max:
+        if key not in self._keys:
+            raise KeyError(key)
+        if key not in self._found:
+            explainer = self._explainer()
+            looks = explainer.looks(key)
+            if looks and self._looks and self._looks + looks > self._looks_max:
                 return ()
             self._looks += looks
-            self._of_class[ask.number] = self._run.explain(ask.wish)
-        return self._of_class[ask.number]
+            self._found[key] = explainer.of(key)
+        return self._found[key]
 
     def begin_anew(self) -> None:
         """Have as many looks again for those that were not asked for yet."""
@@ -73,12 +106,11 @@ class Reasons(Mapping[Key, tuple[Refusal, ...]]):
 
     def __iter__(self) -> Iterator[Key]:
         """Pods that are refused themselves first, then those that found no place."""
-        yield from [key for key in self._known if key not in self._left]
-        yield from self._left
+        return iter(self._keys)
 
     def __len__(self) -> int:
         """How many pods have no place."""
-        return len({*self._known, *self._left})
+        return len(self._keys)
 
     def __eq__(self, other: object) -> bool:
         """Equal to any mapping with the same reasons."""
@@ -111,14 +143,23 @@ def _replayed(greedy: Greedy) -> oracle.Run:
     return run
 
 
-def answer(greedy: Greedy, prices: Prices) -> Plan:
-    """Return the plan."""
+def answer(
+    greedy: Greedy, prices: Prices, explainer: Callable[[], Explainer] | None = None
+) -> Plan:
+    """Return the plan.
+
+    ``explainer``: who says why pods have no place, if ``greedy`` is to run again.
+    """
+    if explainer is None:
+        explainer = Explainer(greedy).itself
+    left = {pod.key: None for pod, _ in greedy.queue}
+    themselves = [key for key in greedy.refused if key not in left]
     return Plan(
         placements=greedy.placements,
         machines=tuple(
             _machine(one, greedy.columns, prices) for one in greedy.fleet.all if not one.is_started
         ),
-        refused=Reasons(greedy, greedy.refused, list(greedy.queue)),
+        refused=Reasons([*themselves, *left], explainer),
         given_up=greedy.given_up,
     )
 

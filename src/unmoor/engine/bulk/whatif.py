@@ -9,24 +9,25 @@ Must not: decide who is to go, or keep anything that an exception has left half 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from msgspec.structs import replace
 
 from unmoor.engine.bulk import greedy, renewal
-from unmoor.engine.bulk.answers import answer
+from unmoor.engine.bulk.answers import Explainer, answer, once_more
 from unmoor.engine.bulk.greedy import Greedy
 from unmoor.engine.bulk.hopeful import Lookout, Stuck
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.plan import Plan
-from unmoor.engine.refusal import Refusal
-from unmoor.engine.scene import Scene, freed_by, has_soft_taint
-from unmoor.model.base import Key
+from unmoor.engine.scene import Scene, freed_by
 from unmoor.model.pod import Pod
 
 PODS_DEPARTED = 20
 """So many pods for each place may have gone before all rows are made anew: that forgets them."""
+ANSWERS_MAX = 20_000
+"""So many answers are remembered, the latest, about 3 kB each: several for each node."""
 
 
 def is_moved(pod: Pod) -> bool:
@@ -37,10 +38,17 @@ def is_moved(pod: Pod) -> bool:
 class WhatIf:
     """A scene that is asked again and again. Not to be shared between threads."""
 
-    def __init__(self, scene: Scene, moves: Callable[[Pod], bool] = is_moved) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        moves: Callable[[Pod], bool] = is_moved,
+        answers_max: int = ANSWERS_MAX,
+    ) -> None:
         """``moves``: which pods of a node that is gone look for another place."""
         self._moves = moves
+        self._answers_max = answers_max
         self._compiled: tuple[Greedy, Prices] | None = None
+        self._explaining: tuple[list[Pod], Explainer] | None = None
         self._look(scene)
 
     def _show(self, scene: Scene) -> None:
@@ -59,11 +67,8 @@ class WhatIf:
         for at, place in enumerate(scene.places):
             self._rows.setdefault(place.name, []).append(at)
         self._started = {one.name: one for one in scene.started}
-        self._soft = sum(
-            has_soft_taint(one)
-            for grounds in (scene.places, scene.started, scene.templates)
-            for one in grounds
-        )
+        # A template cannot go: it has no name that anybody asks about.
+        self._soft = {getattr(one, "name", "") for one in scene.soft_grounds()}
 
     def follow(self, scene: Scene) -> None:
         """Ask of this scene from now on.
@@ -108,8 +113,11 @@ class WhatIf:
         """
         asked = frozenset(name for name in gone if name in self._rows or name in self._started)
         plan = self._answers.get(asked)
-        if plan is None:
-            plan = self._answers[asked] = self._answer(asked)
+        if plan is not None:
+            return once_more(plan)
+        while len(self._answers) >= self._answers_max:
+            del self._answers[next(iter(self._answers))]
+        plan = self._answers[asked] = self._answer(asked)
         return plan
 
     def hopeless(self, names: Iterable[str]) -> dict[str, Stuck]:
@@ -157,13 +165,9 @@ class WhatIf:
         yield found
         self._compiled = found
 
-    def _are_last_soft(self, gone: Collection[str]) -> bool:
+    def _are_last_soft(self, gone: frozenset[str]) -> bool:
         """With them goes the reason for which a pod may give up its dislike of soft taints."""
-        places = self.scene.places
-        going = [places[at] for at in self._rows_of(gone)]
-        soft = sum(has_soft_taint(one) for one in going)
-        soft += sum(has_soft_taint(self._started[name]) for name in gone if name in self._started)
-        return 0 < self._soft == soft
+        return bool(self._soft) and gone.issuperset(self._soft)
 
     def _asked(
         self, compiled: Greedy, prices: Prices, gone: frozenset[str], pods: list[Pod]
@@ -176,42 +180,21 @@ class WhatIf:
         for name in sorted(gone & self._started.keys()):
             self._free(compiled, self._started[name].provisioner, self._started[name].capacity)
         compiled.run()
-        plan = answer(compiled, prices)
-        keys = [*compiled.refused, *(pod.key for pod, _ in compiled.queue)]
+        plan = answer(compiled, prices, partial(self._explained, self.scene, gone, pods))
         compiled.undo()
-        reasons = _Reasons(self.scene, gone, pods, keys)
-        return replace(plan, refused=reasons)
+        return plan
+
+    def _explained(self, scene: Scene, gone: frozenset[str], pods: list[Pod]) -> Explainer:
+        """Who knows the reasons for one question: a simulation of its own, kept till the next."""
+        known = self._explaining
+        if known is None or known[0] is not pods:
+            compiled = Greedy(scene.without(gone), pods)
+            compiled.begin(pods)
+            compiled.run()
+            known = self._explaining = (pods, Explainer(compiled))
+        return known[1]
 
     def _free(self, compiled: Greedy, provisioner: str, capacity: Mapping[str, int]) -> None:
         left = compiled.remaining.get(provisioner)
         if left:
             compiled.remaining[provisioner] = freed_by(left, [capacity])
-
-
-class _Reasons(Mapping[Key, tuple[Refusal, ...]]):
-    """Why each pod that is left has no place; worked out when somebody reads it."""
-
-    def __init__(
-        self, scene: Scene, gone: frozenset[str], pods: Sequence[Pod], keys: Sequence[Key]
-    ) -> None:
-        self._scene, self._gone, self._pods = scene, gone, pods
-        self._keys = dict.fromkeys(keys)
-        self._found: Mapping[Key, tuple[Refusal, ...]] | None = None
-
-    def __getitem__(self, key: Key) -> tuple[Refusal, ...]:
-        if key not in self._keys:
-            raise KeyError(key)
-        if self._found is None:
-            self._found = greedy.solve(self._scene.without(self._gone), self._pods).refused
-        return self._found[key]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mapping) and dict(self) == dict(other)
-
-    __hash__ = None  # type: ignore[assignment]
