@@ -39,6 +39,7 @@ from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.model.pod import Pod
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import Identity, View
+from unmoor.policy import stock
 from unmoor.policy.drain import budgets_over
 
 StepFunction = Callable[[View, Any, Any, Moment], Step[Any]]
@@ -326,8 +327,11 @@ class World:
         if made is None and self.launch_problems:
             problem = self.launch_problems.pop(0)
             self._answer(Asked.LAUNCH, token, None, problem)
-            for offering in problem.sold_out:
-                self._answer(Asked.STOCK_OUT, str(offering), None, problem)
+            for name in map(str, problem.sold_out):
+                times = stock.times_refused(self.view, name, self.moment)
+                self._answer(Asked.STOCK_OUT, name, times, None)
+            if effect.owner is not None and problem.kind is ProblemKind.INSUFFICIENT_CAPACITY:
+                self._answer(Asked.CAPACITY, effect.owner.uid, None, problem)
             return problem
         if made is None:
             made = builders.instance(
@@ -337,6 +341,8 @@ class World:
                 launched_at=self.moment.wall,
             )
             self.cloud[made.provider_id] = made
+        if effect.owner is not None:
+            self._answer(Asked.CAPACITY, effect.owner.uid, True, None)
         if self.lost_launches:
             self.lost_launches -= 1
             problem = Problem(ProblemKind.UNKNOWN, "timeout")

@@ -21,7 +21,7 @@ from unmoor.model.base import Object
 from unmoor.model.instance import InstanceType, Offering, OfferingName
 from unmoor.model.machine import Machine
 from unmoor.model.moment import rfc3339
-from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
+from unmoor.model.observation import Answer, Asked
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.requirement import NodeSelectorRequirement
@@ -131,10 +131,9 @@ def asked(machine: Machine) -> Mapping[str, NodeSelectorRequirement]:
 
 def sell_out(world: World, sold: InstanceType, offerings: Iterable[Offering]) -> None:
     """Somebody was refused these offerings just now."""
-    problem = Problem(ProblemKind.INSUFFICIENT_CAPACITY, "none left")
     for one in offerings:
         name = str(OfferingName(sold.name, one.zone, one.capacity_type))
-        world.view._answers[Asked.STOCK_OUT, name] = Answer(world.moment, None, problem)
+        world.view._answers[Asked.STOCK_OUT, name] = Answer(world.moment, 1)
 
 
 def homeless(world: World) -> list[str]:

@@ -25,6 +25,7 @@ from tests.lifecycle.pending import (
 from tests.lifecycle.rows import MACHINE, PROVISIONING
 from unmoor.lifecycle.effects import AnyEffect, Create, Launch
 from unmoor.model import names
+from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.taint import Taint
 
 SILENT = Taint(key=names.UNREACHABLE, effect="NoSchedule")
@@ -69,6 +70,24 @@ def test_a_node_that_comes_back_in_time_takes_them() -> None:
     world.run(PROVISIONING, for_s=200, tick_s=10)
 
     assert [one.name for one in made(world)] == ["m-a"]
+
+
+def test_while_the_cloud_has_no_capacity_one_machine_at_a_time_is_tried() -> None:
+    """Until one is launched; then the others follow."""
+    world = planned(*(waiting(f"web-{number}", spec={"affinity": APART}) for number in range(4)))
+    none = Problem(ProblemKind.INSUFFICIENT_CAPACITY, "there is none")
+    world.launch_problems = [none] * 6
+    counts = []
+    for _ in range(5):
+        world.run(MACHINE, PROVISIONING, for_s=10, tick_s=0.5)
+        counts.append(len(world.done(Create)))
+    [told] = {one.message.partition(": ")[2] for one in world.events("FailedScheduling")}
+
+    assert counts == [5, 6, 7, 10, 10]
+    assert told == (
+        "provisioner on hold: default: the cloud had no capacity for its last machine: there is "
+        "none; one is tried at a time (at default)"
+    )
 
 
 # -------------------------------------------------------------- the server refuses to make machines

@@ -243,6 +243,7 @@ SPEC_10_4 = {
     "log_dedupe_s": 86400,
 }
 OURS = {
+    "stock_out_memory_most_s": 900,
     "provisioner_status_s": 1,
     "moved_pods_limit_s": 600,
     "refused_write_limit_s": 60,

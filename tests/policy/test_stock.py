@@ -24,10 +24,8 @@ LARGE = InstanceType(name="large", arch="amd64", capacity={}, allocatable={}, of
 NONE_LEFT = Problem(ProblemKind.INSUFFICIENT_CAPACITY, "none left")
 
 
-def sold_out(*names: OfferingName) -> View:
-    answers: Answers = {
-        (Asked.STOCK_OUT, str(one)): Answer(moment(), None, NONE_LEFT) for one in names
-    }
+def sold_out(*names: OfferingName, times: int = 1) -> View:
+    answers: Answers = {(Asked.STOCK_OUT, str(one)): Answer(moment(), times) for one in names}
     return View.of(answers=answers)
 
 
@@ -43,6 +41,63 @@ def test_what_was_sold_out_is_not_tried_for_three_minutes(after_s: float, left: 
     view = sold_out(OfferingName("small", "z1", "spot"))
 
     assert to_be_had(view, after_s) == {"small": left, "large": ["spot"]}
+
+
+@pytest.mark.parametrize(
+    ("times", "memory_s"),
+    [
+        pytest.param(1, 180, id="the first"),
+        pytest.param(2, 360, id="the second"),
+        pytest.param(3, 720, id="the third"),
+        pytest.param(4, 900, id="the fourth: a quarter of an hour is the most"),
+        pytest.param(99, 900, id="very often"),
+    ],
+)
+def test_what_is_sold_out_again_and_again_is_tried_less_often(times: int, memory_s: float) -> None:
+    view = sold_out(OfferingName("small", "z1", "spot"), times=times)
+
+    assert to_be_had(view, memory_s - 0.1)["small"] == ["on-demand"]
+    assert to_be_had(view, memory_s)["small"] == ["spot", "on-demand"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after_s", "times"),
+    [
+        pytest.param(0, 0, 1, id="the first"),
+        pytest.param(1, 179, 1, id="of a machine that was on its way"),
+        pytest.param(1, 180, 2, id="again, as soon as it was tried again"),
+        pytest.param(1, 359, 2, id="again, a little later"),
+        pytest.param(1, 360, 1, id="again, long after"),
+        pytest.param(2, 359, 2, id="on its way, the second time"),
+        pytest.param(2, 360, 3, id="the third"),
+        pytest.param(9, 900, 10, id="the tenth"),
+    ],
+)
+def test_in_a_row(before: int, after_s: float, times: int) -> None:
+    spot = OfferingName("small", "z1", "spot")
+    view = sold_out(spot, times=before) if before else sold_out()
+
+    assert stock.times_refused(view, str(spot), moment(after_s)) == times
+
+
+@pytest.mark.parametrize(
+    ("answer", "after_s", "is_short"),
+    [
+        pytest.param(Answer(moment(), None, NONE_LEFT), 0, True, id="just now"),
+        pytest.param(Answer(moment(), None, NONE_LEFT), 1_079, True, id="a while ago"),
+        pytest.param(Answer(moment(), None, NONE_LEFT), 1_080, False, id="long ago"),
+        pytest.param(Answer(moment(), True), 0, False, id="there was some"),
+        pytest.param(None, 0, False, id="nobody has asked"),
+    ],
+)
+def test_whether_the_last_machine_found_no_capacity(
+    answer: Answer[bool] | None, after_s: float, *, is_short: bool
+) -> None:
+    one = builders.provisioner()
+    answers: Answers = {(Asked.CAPACITY, one.uid): answer} if answer is not None else {}
+    found = stock.shortage_of(View.of(one, answers=answers), one, moment(after_s))
+
+    assert found == (NONE_LEFT if is_short else None)
 
 
 def test_its_price_stays_known() -> None:

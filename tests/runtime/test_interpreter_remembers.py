@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.runtime.bench import REQUEST, Bench, ScriptedCloud
 from unmoor.lifecycle.effects import Avoid, Launch, Nominate, Observe
 from unmoor.model.instance import OfferingName
+from unmoor.model.kinds import PROVISIONERS
 from unmoor.model.observation import Asked, ProblemKind
 from unmoor.runtime.ports import CloudError
 
@@ -29,9 +30,29 @@ def test_what_a_launch_found_sold_out_is_in_the_view() -> None:
     assert bench.store.answer(Asked.STOCK_OUT, "m5.large z1 on-demand") is None
     answer = bench.store.answer(Asked.STOCK_OUT, "m5.large z1 spot")
     assert answer is not None
-    assert answer.problem is not None
-    assert answer.problem.kind is ProblemKind.INSUFFICIENT_CAPACITY
-    assert answer.problem.sold_out == (gone,)
+    assert answer.result == 1
+
+
+def test_whether_there_was_capacity_is_remembered_about_the_owner() -> None:
+    cloud = ScriptedCloud()
+    bench = Bench(cloud)
+    owner = PROVISIONERS.ref("default", uid="u1")
+    launch = Launch(machine=bench.node, request=REQUEST, owner=owner)
+    said: list[object] = []
+    for error in (
+        None,
+        CloudError("insufficient-capacity", "none"),
+        CloudError("failed", "not today"),
+        None,
+    ):
+        cloud.error = error
+        bench.problem(launch)
+        answer = bench.store.answer(Asked.CAPACITY, "u1")
+        problem = answer.problem if answer is not None else None
+        said.append(problem.kind if problem is not None else answer and answer.result)
+
+    none = ProblemKind.INSUFFICIENT_CAPACITY
+    assert said == [None, none, none, True]
 
 
 def test_nobody_outside_hears_of_a_nomination() -> None:

@@ -86,10 +86,14 @@ class Evict(Effect, frozen=True, kw_only=True):
 
 
 class Launch(Effect, frozen=True, kw_only=True):
-    """Create a cloud machine under an attempt token that is already written to ``machine``."""
+    """Create a cloud machine under an attempt token that is already written to ``machine``.
+
+    ``owner``: about whom the view remembers whether there was capacity (``Asked.CAPACITY``).
+    """
 
     machine: Ref
     request: LaunchRequest
+    owner: Ref | None = None
 
 
 class Terminate(Effect, frozen=True, kw_only=True):

@@ -212,7 +212,13 @@ def _launch(
         tags={names.PROVISIONER_NAME: machine.provisioner_name},
         avoid=avoid,
     )
-    launch = Launch(machine=ref_of(machine), request=request, why=f"attempt {token}")
+    provisioner = view.provisioner(machine.provisioner_name)
+    launch = Launch(
+        machine=ref_of(machine),
+        request=request,
+        owner=ref_of(provisioner) if provisioner is not None else None,
+        why=f"attempt {token}",
+    )
     return Step(effects=(launch,), memory=lost + 1)
 
 
@@ -239,7 +245,7 @@ def _waiting(
     """
     is_theirs = problem.kind is ProblemKind.INVALID
     reason = "LinkFailed" if machine.linked_to else "LaunchFailed"
-    message = _shortened(problem.message)
+    message = shortened(problem.message)
     verdict = Verdict(
         subject=ref_of(machine),
         method=Method.LIFECYCLE,
@@ -263,7 +269,7 @@ def _waiting(
     return Step(effects=effects, memory=lost, verdicts=(verdict,), wake_at=until)
 
 
-def _shortened(message: str) -> str:
+def shortened(message: str) -> str:
     """Cut a long message, visibly."""
     if len(message) <= MESSAGE_CHARS_MAX:
         return message
@@ -272,7 +278,7 @@ def _shortened(message: str) -> str:
 
 def _out_of_capacity(machine: Machine, problem: Problem) -> Step[int]:
     """T126."""
-    message = _shortened(problem.message)
+    message = shortened(problem.message)
     verdict = Verdict(
         subject=ref_of(machine),
         method=Method.LIFECYCLE,

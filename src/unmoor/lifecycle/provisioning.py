@@ -22,6 +22,7 @@ from unmoor.engine.solving import Solver
 from unmoor.lifecycle import new_machine, refusals
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe, say_all
+from unmoor.lifecycle.launch import shortened
 from unmoor.lifecycle.provisioning_report import Result, Told
 from unmoor.lifecycle.refusals import Refused
 from unmoor.lifecycle.step import Step, join, spoken
@@ -204,9 +205,15 @@ def _holds(
 ) -> dict[str, Hold]:
     """Why provisioners make no machine now, so that pods go to another one.
 
-    Where a limit is exceeded, or nodes do not become ready, nothing is tried.
+    Where a limit is exceeded, or nodes do not become ready, nothing is tried. Where the cloud had
+    no capacity, one machine at a time is: what it has named is left alone for a while anyway.
     """
     found = {}
+    for one in view.sorted(PROVISIONERS):
+        if shortage := stock.shortage_of(view, one, moment):
+            said = shortened(shortage.message)
+            words = f"the cloud had no capacity for its last machine: {said}"
+            found[one.name] = Hold(f"{words}; one is tried at a time", is_on_trial=True)
     for name, last in refused.items():
         found[name] = Hold(refusals.words_of(last), is_on_trial=moment.mono >= last.until)
     for one in view.sorted(PROVISIONERS):

@@ -219,8 +219,15 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
         float, Meta(description="how long the list of instance types is remembered")
     ] = 5 * MINUTE
     stock_out_memory_s: Annotated[
-        float, Meta(description="how long an offering that was out of stock is not tried")
+        float,
+        Meta(
+            description="how long an offering that was out of stock is not tried; doubles with "
+            "each in a row"
+        ),
     ] = 3 * MINUTE
+    stock_out_memory_most_s: Annotated[
+        float, Meta(description="the longest time for which it is not tried")
+    ] = 15 * MINUTE
     no_show_memory_s: Annotated[
         float,
         Meta(

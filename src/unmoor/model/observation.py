@@ -47,8 +47,11 @@ class Asked(StrEnum):
     INSTANCE_TYPES = "instance-types"
     """What is on sale? (the cloud's scheme) -> tuple of InstanceType"""
     STOCK_OUT = "stock-out"
-    """Was an offering refused for want of capacity? (str of its OfferingName) -> a problem of kind
-    INSUFFICIENT_CAPACITY; no answer when it never was"""
+    """Was an offering refused for want of capacity? (str of its OfferingName) -> how many times in
+    a row; no answer when it never was"""
+    CAPACITY = "capacity"
+    """Had the cloud any for the last machine that was launched for it? (uid) -> True, or a problem
+    of kind INSUFFICIENT_CAPACITY that stays; no answer when it always had"""
     NO_SHOW = "no-show"
     """Which machines have not come up? (provisioner and str of the OfferingName) -> how many in a
     row; as with nominations, what we know ourselves"""

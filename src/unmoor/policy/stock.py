@@ -1,8 +1,9 @@
 """What is on sale now: the cloud's list of instance types, less what it had none of a moment ago.
 
 The cloud is asked once in a while (``cadence.instanceTypesMemory``). An offering that a launch was
-refused for want of capacity is not tried again for a while (``cadence.stockOutMemory``, spec 8.3);
-its price stays known. Both are answers in the view: without them the cloud is asked once more.
+refused for want of capacity is not tried again for a while (``cadence.stockOutMemory``, spec 8.3),
+and for twice as long after each further refusal in a row, up to a limit; its price stays known. All
+of it are answers in the view: without them the cloud is asked once more.
 
 Must not: choose.
 """
@@ -13,8 +14,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from unmoor.model.instance import InstanceType
-from unmoor.model.moment import Moment
-from unmoor.model.observation import Answer, Asked
+from unmoor.model.moment import Moment, doubled_s
+from unmoor.model.observation import Answer, Asked, Problem
+from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
 
 Sold: TypeAlias = Answer[tuple[InstanceType, ...]]
@@ -47,11 +49,47 @@ def in_stock(
     return tuple(one.without(out) if one.name in named else one for one in types) if out else types
 
 
+def times_refused(view: View, offering: str, moment: Moment) -> int:
+    """Return how many times in a row an offering is sold out, now that a launch was refused it.
+
+    Nobody who knows of the last time has asked before its memory was over; who asks soon after that
+    asks again. Until then it is the same time still.
+    """
+    before = view.answer(Asked.STOCK_OUT, offering)
+    if before is None:
+        return 1
+    times = before.result or 1
+    over_s = _memory_s(view, times)
+    if moment.mono < before.at.after(over_s):
+        return times
+    soon_s = over_s + view.settings.cadence.stock_out_memory_s
+    return times + 1 if moment.mono < before.at.after(soon_s) else 1
+
+
+def shortage_of(view: View, provisioner: Provisioner, moment: Moment) -> Problem | None:
+    """Return in which words the cloud has refused the last machine of a provisioner, not long ago.
+
+    None when it has not, or nothing has been tried for longer than anything is left alone.
+    """
+    answer = view.answer(Asked.CAPACITY, provisioner.uid)
+    cadence = view.settings.cadence
+    longest_s = cadence.stock_out_memory_most_s + cadence.stock_out_memory_s
+    is_recent = answer is not None and moment.mono < answer.at.after(longest_s)
+    return answer.problem if answer is not None and is_recent else None
+
+
 def _sold_out(view: View, moment: Moment) -> frozenset[str]:
     """The names of the offerings that were refused not long ago."""
-    memory_s = view.settings.cadence.stock_out_memory_s
     refused = view.answers(Asked.STOCK_OUT)
-    return frozenset(name for name, said in refused if moment.mono < said.at.after(memory_s))
+    return frozenset(
+        name for name, said in refused if moment.mono < said.at.after(_memory_s(view, said.result))
+    )
+
+
+def _memory_s(view: View, times: int | None) -> float:
+    """3 min, doubling to 15, by default."""
+    cadence = view.settings.cadence
+    return doubled_s(cadence.stock_out_memory_s, (times or 1) - 1, cadence.stock_out_memory_most_s)
 
 
 def _heads(name: str) -> Iterator[str]:

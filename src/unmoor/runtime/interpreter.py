@@ -34,6 +34,7 @@ from unmoor.lifecycle.effects import (
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import NODES, PODS
 from unmoor.model.observation import OF_THE_API_SERVER, Answer, Asked, Problem, ProblemKind
+from unmoor.policy import stock
 from unmoor.runtime.ports import (
     Api,
     ApiError,
@@ -60,6 +61,7 @@ NODES_IN_A_PAGE = 500
 
 _REFUSALS = frozenset({ProblemKind.FORBIDDEN, ProblemKind.INVALID, ProblemKind.FAILED})
 """What a server says that will not write, an admission webhook that fails among it."""
+_NO_CAPACITY = frozenset({ProblemKind.INSUFFICIENT_CAPACITY})
 _QUESTIONS: dict[Asked, Callable[[Cloud, str], Awaitable[Any]]] = {
     Asked.INSTANCE: lambda cloud, provider_id: cloud.get(provider_id),
     Asked.INSTANCES: lambda cloud, cluster: cloud.list(cluster),
@@ -220,9 +222,15 @@ class Interpreter:
         self._remember(Asked.WRITE, ref.uid, None)
         return None
 
-    def _remember(self, asked: Asked, subject: str, problem: Problem | None) -> None:
-        """Whether the server refuses; that it does not is worth saying if it ever did."""
-        if problem is not None and problem.kind in _REFUSALS:
+    def _remember(
+        self,
+        asked: Asked,
+        subject: str,
+        problem: Problem | None,
+        refusals: frozenset[ProblemKind] = _REFUSALS,
+    ) -> None:
+        """Whether they refuse; that they do not is worth saying if they ever did."""
+        if problem is not None and problem.kind in refusals:
             self._answer(asked, subject, None, problem)
         elif problem is None and self._store.answer(asked, subject) is not None:
             self._answer(asked, subject, True, None)
@@ -299,8 +307,11 @@ class Interpreter:
     async def _launch(self, effect: Launch) -> Problem | None:
         token = effect.request.token
         problem = await self._ask(Asked.LAUNCH, token, lambda cloud: cloud.create(effect.request))
-        for offering in problem.sold_out if problem is not None else ():
-            self._answer(Asked.STOCK_OUT, str(offering), None, problem)
+        for name in map(str, problem.sold_out if problem is not None else ()):
+            times = stock.times_refused(self._store, name, self._clock.now())
+            self._answer(Asked.STOCK_OUT, name, times, None)
+        if effect.owner is not None:
+            self._remember(Asked.CAPACITY, effect.owner.uid, problem, _NO_CAPACITY)
         return problem
 
     async def _terminate(self, effect: Terminate) -> Problem | None:
