@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests import builders
@@ -124,8 +125,8 @@ def test_offerings_that_one_provisioner_avoids_are_there_for_others() -> None:
     view = view_of(provisioner("a"), provisioner("b"), machine("m-a", is_new=True, provisioner="a"))
     gone = {f"m.small {one.zone} {one.capacity_type}" for one in SMALL.offerings}
     kept = Scenery()
-    some = Doubts(avoided={"a": frozenset(sorted(gone)[:1])})
-    every = Doubts(avoided={"a": frozenset(gone)})
+    some = Doubts(avoided={"a": dict.fromkeys(sorted(gone)[:1], "noon")})
+    every = Doubts(avoided={"a": dict.fromkeys(gone, "noon")})
     looks = [kept.scene_of(view, (SMALL, LARGE), doubts=one) for one in (some, every, Doubts())]
 
     assert [[types_of(one) for one in look.templates] for look in looks] == [
@@ -136,6 +137,31 @@ def test_offerings_that_one_provisioner_avoids_are_there_for_others() -> None:
     assert [types_of(look.started[0]) for look in looks] == [["m.small", "m.large"]] * 3
     (small, _) = looks[0].templates[0].types
     assert len(offerings_of(small, Requirements({}))) == len(SMALL.offerings) - 1
+
+
+def test_why_nothing_is_to_be_had_and_until_when() -> None:
+    """Our own memory is named as such: to allow more types for it would be a pity."""
+    name = f"m.small {SMALL.offerings[0].zone} {SMALL.offerings[0].capacity_type}"
+    one = msgspec.structs.replace(SMALL, offerings=SMALL.offerings[:1])
+    gone = one.without({name})
+    view, kept = view_of(provisioner()), Scenery()
+    avoided = Doubts(avoided={"default": {name: "12:15"}})
+    sold_out = Doubts(sold_out={name: "12:03", "m.large z spot": "12:01"})
+    looks = [
+        kept.scene_of(view, types, doubts=doubts).templates[0].problem
+        for types, doubts in (((one,), avoided), ((gone,), sold_out), ((gone,), Doubts()))
+    ]
+
+    head = "provisioner/default: spec.requirements:"
+    none = f"{head} m.small would suit, none is to be had now in an allowed zone and capacity type"
+    assert looks[0] == (
+        f"{head} {name} would suit, and its machines have not come up there; it asks for the first "
+        "of them again at 12:15: see why they do not, or allow more"
+    )
+    assert looks[1:] == [
+        f"{none}; the first are asked for again at 12:03; wait, or allow more",
+        f"{none}; wait, or allow more",
+    ]
 
 
 @pytest.mark.parametrize(

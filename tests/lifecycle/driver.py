@@ -396,4 +396,4 @@ class World:
             self.put(one)
 
     def _answer(self, asked: Asked, subject: str, result: Any, problem: Problem | None) -> None:
-        self.view._answers[asked, subject] = Answer(self.moment, result, problem)
+        self.view._answers[asked][subject] = Answer(self.moment, result, problem)

@@ -133,7 +133,7 @@ def sell_out(world: World, sold: InstanceType, offerings: Iterable[Offering]) ->
     """Somebody was refused these offerings just now."""
     for one in offerings:
         name = str(OfferingName(sold.name, one.zone, one.capacity_type))
-        world.view._answers[Asked.STOCK_OUT, name] = Answer(world.moment, 1)
+        world.view._answers[Asked.STOCK_OUT][name] = Answer(world.moment, 1)
 
 
 def homeless(world: World) -> list[str]:

@@ -134,7 +134,7 @@ def test_a_list_with_an_instance_of_another_cluster(
     world = World(instances=[instance(cluster=found)])
     world.step(GARBAGE, "all")  # asks for the list
     told = Answer(world.moment, (instance(cluster=listed),))
-    world.view._answers[Asked.INSTANCES, builders.CLUSTER] = told
+    world.view._answers[Asked.INSTANCES][builders.CLUSTER] = told
     world.settle(GARBAGE)
 
     assert len(world.done(Observe)) == 1 + questions

@@ -54,7 +54,7 @@ def decided(seen: Machine, now: Machine) -> tuple[World, Patch]:
     world = World(now)
     answer = Answer(world.moment, instance())
     view = View.of(seen, identity=builders.IDENTITY)
-    view._answers[Asked.LAUNCH, f"{seen.uid}-1"] = answer
+    view._answers[Asked.LAUNCH][f"{seen.uid}-1"] = answer
     [patch] = launch.advance(view, seen, 0, world.moment).effects
     assert isinstance(patch, Patch)
     world.change(world.view.machine(now.name))

@@ -22,7 +22,7 @@ def busy(world: World, retry_after_s: float = 45.0) -> Answer[Any]:
 def test_a_cloud_that_asks_us_to_wait_is_not_asked_for_a_list() -> None:
     world = World()
     world.step(GARBAGE, "all")
-    world.view._answers[Asked.INSTANCES, builders.CLUSTER] = busy(world)
+    world.view._answers[Asked.INSTANCES][builders.CLUSTER] = busy(world)
     world.run(GARBAGE, for_s=44)
     assert len(world.done(Observe)) == 1
 
@@ -32,7 +32,7 @@ def test_a_cloud_that_asks_us_to_wait_is_not_asked_for_a_list() -> None:
 
 def test_a_cloud_that_asks_us_to_wait_is_not_asked_for_a_suspect() -> None:
     world = World(machine(conditions=(condition(MACHINE_LAUNCHED),)))
-    world.view._answers[Asked.INSTANCE, "sim:///a"] = busy(world)
+    world.view._answers[Asked.INSTANCE]["sim:///a"] = busy(world)
     world.run(GARBAGE, for_s=44)
     assert {one.asked for one in world.done(Observe)} == {Asked.INSTANCES}
 
@@ -48,7 +48,7 @@ def test_a_cloud_that_asks_us_to_wait_is_not_asked_for_the_machine() -> None:
         budget(),
         instances=[instance()],
     )
-    world.view._answers[Asked.INSTANCE, "sim:///a"] = busy(world)
+    world.view._answers[Asked.INSTANCE]["sim:///a"] = busy(world)
     world.run(TERMINATION, for_s=44)
     assert world.done(Observe) == []
 
@@ -58,7 +58,7 @@ def test_a_cloud_that_asks_us_to_wait_is_not_asked_for_the_machine() -> None:
 
 def test_a_cloud_that_asks_us_to_wait_is_not_asked_for_a_linked_instance() -> None:
     world = World(machine(is_new=True, annotations={names.LINKED: "sim:///old"}))
-    world.view._answers[Asked.INSTANCE, "sim:///old"] = busy(world)
+    world.view._answers[Asked.INSTANCE]["sim:///old"] = busy(world)
     world.run(MACHINE, for_s=44)
     assert world.done(Observe) == []
 

@@ -43,7 +43,7 @@ def paused(world: World) -> None:
 
 def refused(world: World) -> None:
     problem = Problem(ProblemKind.FORBIDDEN, "a webhook says no")
-    world.view._answers[Asked.CREATION, UID] = Answer(world.moment, None, problem)
+    world.view._answers[Asked.CREATION][UID] = Answer(world.moment, None, problem)
 
 
 HOLDS: dict[Hold, str] = {

@@ -61,7 +61,7 @@ def test_it_is_asked_once_and_only_when_the_view_shows_nobody() -> None:
 def test_it_is_not_asked_before_the_cordon_is_known_to_all() -> None:
     """A pod may be bound right after the answer."""
     world = deleted()
-    world.view._answers[Asked.PODS, "a"] = Answer(world.moment, world.moment.mono)
+    world.view._answers[Asked.PODS]["a"] = Answer(world.moment, world.moment.mono)
     world.run(TERMINATION, for_s=4)
     assert asked(world) == []
 

@@ -186,7 +186,7 @@ def test_t077_the_finalizer_goes_when_the_machine_is_gone() -> None:
 def test_t077_a_machine_known_to_be_gone_takes_both_objects_along() -> None:
     world = World(node(deleted_at=builders.NOW), machine(), pod())
     missing: Answer[Any] = Answer(world.moment, None, Problem(ProblemKind.NOT_FOUND))
-    world.view._answers[Asked.INSTANCE, "sim:///a"] = missing
+    world.view._answers[Asked.INSTANCE]["sim:///a"] = missing
     world.settle(TERMINATION)
     left = world.view.machine("m-a")
 

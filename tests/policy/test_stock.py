@@ -30,7 +30,7 @@ def sold_out(*names: OfferingName, times: int = 1) -> View:
 
 
 def to_be_had(view: View, after_s: float) -> dict[str, list[str]]:
-    found = stock.in_stock(view, (SMALL, LARGE), moment(after_s))
+    found = stock.in_stock((SMALL, LARGE), stock.sold_out(view, moment(after_s)))
     return {one.name: [o.capacity_type for o in one.offerings if o.is_available] for one in found}
 
 
@@ -102,7 +102,7 @@ def test_whether_the_last_machine_found_no_capacity(
 
 def test_its_price_stays_known() -> None:
     view = sold_out(OfferingName("small", "z1", "spot"))
-    small, large = stock.in_stock(view, (SMALL, LARGE), moment())
+    small, large = stock.in_stock((SMALL, LARGE), stock.sold_out(view, moment()))
 
     assert [one.price_usd_per_h for one in small.offerings] == [0.1, 0.3]
     assert large is LARGE
@@ -117,7 +117,7 @@ def test_a_type_whose_name_begins_another_one_is_not_taken_for_it() -> None:
 def test_when_nothing_is_sold_out_the_list_is_the_clouds() -> None:
     types = (SMALL, LARGE)
 
-    assert stock.in_stock(sold_out(), types, moment()) is types
+    assert stock.in_stock(types, stock.sold_out(sold_out(), moment())) is types
 
 
 @pytest.mark.parametrize(

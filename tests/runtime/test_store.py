@@ -314,15 +314,18 @@ def test_only_what_was_meant_is_forgotten(uid: str, *, is_gone: bool) -> None:
 
 
 def test_answers_are_kept_within_bounds_and_may_be_lost() -> None:
+    """One sort does not drive out another, as many evictions what did not come up."""
     store = Store()
     answer: Answer[bool] = Answer(moment(), result=True)
+    store.record(Asked.NO_SHOW, "m5.large", answer)
     for number in range(store_module.ANSWERS_KEPT + 2):
         store.record(Asked.EVICTION, f"{number}", answer)
         store.record(Asked.EVICTION, "0", answer)
 
     assert store.answer(Asked.EVICTION, "0") == answer
     assert store.answer(Asked.EVICTION, "1") is None
-    assert len(store._answers) == store_module.ANSWERS_KEPT
+    assert len(list(store.answers(Asked.EVICTION))) == store_module.ANSWERS_KEPT
+    assert store.answer(Asked.NO_SHOW, "m5.large") == answer
     store.forget_answers()
     assert store.answer(Asked.EVICTION, "0") is None
 

@@ -9,22 +9,32 @@ Must not: look at what is there; who asks says how much of the limits is used.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from unmoor.engine.daemons import Daemon, asked_of
 from unmoor.engine.limits import left_by
 from unmoor.engine.scene import Doubts, Started, Template
-from unmoor.engine.sites import all_sold, all_suiting
+from unmoor.engine.sites import all_sold, all_suiting, offerings_of
 from unmoor.model import names, resources
-from unmoor.model.instance import InstanceType
+from unmoor.model.instance import InstanceType, OfferingName
 from unmoor.model.machine import Machine
 from unmoor.model.provisioner import Provisioner, ProvisionerSpec, requirements_of, validate
 from unmoor.model.requirement import RequirementError, Requirements
 from unmoor.model.resources import Resources
 
-TYPES_SHOWN = 3
-"""So many types are named when none of them is to be had."""
+SHOWN_MAX = 3
+"""So many types, or offerings, are named when none of them is to be had."""
+
+
+class _Out(NamedTuple):
+    """Offerings that a provisioner does not ask for, and those of which the cloud has none: until
+    when, in words.
+    """
+
+    avoided: Mapping[str, str]
+    sold_out: Mapping[str, str]
 
 
 class _Future(msgspec.Struct, frozen=True):
@@ -48,7 +58,7 @@ class Ahead:
         self._daemons: tuple[Daemon, ...] = ()
         self._futures: dict[object, _Future | None] = {}
         self._restocked: dict[str, InstanceType] = {}
-        self._templates: dict[str, tuple[ProvisionerSpec, frozenset[str], Template]] = {}
+        self._templates: dict[str, tuple[ProvisionerSpec, _Out, Template]] = {}
 
     def look(self, types: Sequence[InstanceType], daemons: tuple[Daemon, ...]) -> None:
         """Go by what the cloud offers now, and by what DaemonSets ask."""
@@ -112,12 +122,9 @@ class Ahead:
         found = []
         for one in provisioners:
             known = before.get(one.name)
-            without = doubts.avoided.get(one.name, frozenset())
-            if known is None or known[:2] != (one.spec, without):
-                types = self._types
-                if without:
-                    types = tuple(sold.without(without) for sold in types)
-                known = (one.spec, without, _template(one, types, self._daemons))
+            out = _Out(doubts.avoided.get(one.name, {}), doubts.sold_out)
+            if known is None or known[:2] != (one.spec, out):
+                known = (one.spec, out, _template(one, self._types, self._daemons, out))
             self._templates[one.name] = known
             template = known[2]
             if one.limits and template.requirements:  # Without any, it is broken.
@@ -153,7 +160,10 @@ def _future(
 
 
 def _template(
-    provisioner: Provisioner, types: tuple[InstanceType, ...], daemons: tuple[Daemon, ...]
+    provisioner: Provisioner,
+    types: tuple[InstanceType, ...],
+    daemons: tuple[Daemon, ...],
+    out: _Out,
 ) -> Template:
     """Return all of it but what its limits leave."""
     errors = validate(provisioner)
@@ -167,7 +177,8 @@ def _template(
         )
     requirements = requirements_of(provisioner)
     suiting = _suiting(types, requirements)
-    available = all_sold(suiting, requirements)
+    asked_for = tuple(one.without(out.avoided) for one in suiting) if out.avoided else suiting
+    available = all_sold(asked_for, requirements)
     return Template(
         provisioner=provisioner.name,
         weight=provisioner.weight,
@@ -175,25 +186,48 @@ def _template(
         taints=provisioner.spec.taints,
         types=available,
         daemons=asked_of(daemons, requirements, provisioner.spec.taints),
-        problem="" if available else _none_sold(provisioner, requirements, suiting),
+        problem="" if available else _none_sold(provisioner, requirements, suiting, out),
     )
 
 
 def _none_sold(
-    provisioner: Provisioner, requirements: Requirements, suiting: tuple[InstanceType, ...]
+    provisioner: Provisioner,
+    requirements: Requirements,
+    suiting: tuple[InstanceType, ...],
+    out: _Out,
 ) -> str:
+    """Say whose fault it is: the requirements', our own memory's, or the cloud's."""
     subject = f"provisioner/{provisioner.name}: spec.requirements"
     for one in requirements:
         if one.is_nothing:
             return f"{subject}: {one}, because they contradict each other; change one of them"
     if not suiting:
         return f"{subject}: no instance type suits them; allow more"
-    shown = ", ".join(one.name for one in suiting[:TYPES_SHOWN])
-    more = f" and {len(suiting) - TYPES_SHOWN} more" if len(suiting) > TYPES_SHOWN else ""
+    left = [
+        name
+        for one in suiting
+        for sold in offerings_of(one, requirements)
+        if (name := str(OfferingName(one.name, sold.zone, sold.capacity_type))) in out.avoided
+    ]
+    if left:
+        until = min(out.avoided[name] for name in left)
+        return (
+            f"{subject}: {_some(left)} would suit, and its machines have not come up there; it "
+            f"asks for the first of them again at {until}: see why they do not, or allow more"
+        )
+    listed = {one.name for one in suiting}
+    untils = [at for name, at in out.sold_out.items() if name.rsplit(" ", 2)[0] in listed]
+    again = f"; the first are asked for again at {min(untils)}" if untils else ""
     return (
-        f"{subject}: {shown}{more} would suit, none is to be had now in an allowed zone and "
-        "capacity type; wait, or allow more"
+        f"{subject}: {_some([one.name for one in suiting])} would suit, none is to be had now in "
+        f"an allowed zone and capacity type{again}; wait, or allow more"
     )
+
+
+def _some(those: Sequence[str]) -> str:
+    """Name the first of them."""
+    more = f" and {len(those) - SHOWN_MAX} more" if len(those) > SHOWN_MAX else ""
+    return ", ".join(those[:SHOWN_MAX]) + more
 
 
 def _suiting(types: Iterable[InstanceType], requirements: Requirements) -> tuple[InstanceType, ...]:

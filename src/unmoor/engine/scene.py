@@ -39,11 +39,14 @@ class Doubts(msgspec.Struct, frozen=True):
 
     ``late``: names of nodes whose taints that go by themselves should be gone by now, so that they
     count. ``avoided``: by provisioner, the offerings (as they write themselves) of which its next
-    machine is not to be. ``held``: by provisioner, why it makes none now.
+    machine is not to be, and until when. ``sold_out``: offerings that are marked as such, and until
+    when they are taken for it; for the words alone. ``held``: by provisioner, why it makes no
+    machine now.
     """
 
     late: frozenset[str] = frozenset()
-    avoided: Mapping[str, frozenset[str]] = MappingProxyType({})
+    avoided: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    sold_out: Mapping[str, str] = MappingProxyType({})
     held: Mapping[str, Hold] = MappingProxyType({})
 
 

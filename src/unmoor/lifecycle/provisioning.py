@@ -116,7 +116,7 @@ def _look(view: View, wanting: Wanting, batch: Memory, moment: Moment) -> Step[M
         known = Step(effects=asks, memory=batch, verdicts=wanting.verdicts)
         return known if sold is None else join(known, _unknown(view, wanting, sold))
     assert sold.result is not None
-    step = _plan(view, wanting, stock.in_stock(view, sold.result, moment), batch, moment)
+    step = _plan(view, wanting, sold.result, batch, moment)
     return msgspec.structs.replace(step, effects=(*asks, *step.effects))
 
 
@@ -134,10 +134,12 @@ def _plan(
     moment: Moment,
 ) -> Step[Memory]:
     leaving = [pod.key for pod in wanting.leaving]
-    late, avoided = readiness.late_nodes(view, moment), no_shows.avoided(view, moment)
+    late, out = readiness.late_nodes(view, moment), stock.sold_out(view, moment)
     refused, complaints = refusals.look(view, batch.refused, moment)
-    doubts = Doubts(late, avoided, _holds(view, refused, late, moment))
-    scene = batch.scenery.scene_of(view, types, placing=leaving, doubts=doubts)
+    holds = _holds(view, refused, late, moment)
+    doubts = Doubts(late, no_shows.avoided(view, moment), out, holds)
+    left = stock.in_stock(types, out)
+    scene = batch.scenery.scene_of(view, left, placing=leaving, doubts=doubts)
     plan = batch.solver.solve(scene, wanting.pods)
     order = Order(view, scene, plan, wanting)
     result = order.result()

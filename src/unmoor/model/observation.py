@@ -53,8 +53,8 @@ class Asked(StrEnum):
     """Had the cloud any for the last machine that was launched for it? (uid) -> True, or a problem
     of kind INSUFFICIENT_CAPACITY that stays; no answer when it always had"""
     NO_SHOW = "no-show"
-    """Which machines have not come up? (provisioner and str of the OfferingName) -> how many in a
-    row; as with nominations, what we know ourselves"""
+    """Which machines have not come up? (a provisioner as it is, and str of the OfferingName) -> how
+    many in a row; as with nominations, what we know ourselves"""
     NOMINATION = "nomination"
     """Which pods are to go there? (str of the Ref of a node or machine) -> tuple of pod keys; not a
     question, but what we have answered ourselves"""

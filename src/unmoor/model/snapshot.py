@@ -10,6 +10,7 @@ Must not: be changed by whoever receives it. The underscored writers are the sto
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar
 
@@ -105,7 +106,7 @@ class View:
         self._indexes: dict[str, Rows[Hashable, tuple[Key, ...]]] = {
             index.name: Table() for index in INDEXES
         }
-        self._answers: dict[tuple[Asked, str], Answer[Any]] = {}
+        self._answers: defaultdict[Asked, dict[str, Answer[Any]]] = defaultdict(dict)
         self._broken: dict[str, dict[Key, Unreadable]] = {kind: {} for kind in KINDS}
 
     @classmethod
@@ -120,7 +121,8 @@ class View:
         view = cls(settings, identity)
         for obj in objects:
             view._put(obj)
-        view._answers.update(answers or {})
+        for (asked, subject), answer in (answers or {}).items():
+            view._answers[asked][subject] = answer
         return view
 
     def all(self, resource: Resource[T]) -> Mapping[Key, T]:
@@ -231,17 +233,15 @@ class View:
 
     def answer(self, asked: Asked, subject: str) -> Answer[Any] | None:
         """What the outside last said to a question, None when it was not asked."""
-        return self._answers.get((asked, subject))
+        return self._answers[asked].get(subject)
 
     def answers(self, asked: Asked) -> Iterator[tuple[str, Answer[Any]]]:
         """All that was last said to one sort of question, by subject, in no particular order."""
-        for (what, subject), answer in self._answers.items():
-            if what is asked:
-                yield subject, answer
+        yield from self._answers[asked].items()
 
     def instance(self, provider_id: str) -> Answer[CloudInstance] | None:
         """What the cloud last said about one machine."""
-        return self._answers.get((Asked.INSTANCE, provider_id))
+        return self.answer(Asked.INSTANCE, provider_id)
 
     def broken(self, resource: Resource[T]) -> Mapping[Key, str]:
         """Objects of a kind that cannot be read, with what is wrong with each.
@@ -280,7 +280,8 @@ class View:
         frozen.version = self.version
         frozen._objects = {kind: _past(objects) for kind, objects in self._objects.items()}
         frozen._indexes = {name: _past(entries) for name, entries in self._indexes.items()}
-        frozen._answers = dict(self._answers)
+        known = {asked: dict(answers) for asked, answers in self._answers.items()}
+        frozen._answers = defaultdict(dict, known)
         frozen._broken = {kind: dict(one) if one else _NONE for kind, one in self._broken.items()}
         return frozen
 

@@ -10,11 +10,12 @@ Must not: choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import TypeAlias
 
 from unmoor.model.instance import InstanceType
-from unmoor.model.moment import Moment, doubled_s
+from unmoor.model.moment import Moment, doubled_s, rfc3339
 from unmoor.model.observation import Answer, Asked, Problem
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
@@ -37,16 +38,25 @@ def ask_again_at(view: View, answer: Sold) -> float:
     )
 
 
-def in_stock(
-    view: View, types: tuple[InstanceType, ...], moment: Moment
-) -> tuple[InstanceType, ...]:
+def in_stock(types: tuple[InstanceType, ...], out: Mapping[str, str]) -> tuple[InstanceType, ...]:
     """Return the types with the offerings that are sold out marked as such.
+
+    ``out``: of :func:`sold_out`.
 
     When nothing is, they are the same object; and a type of which everything is to be had is.
     """
-    out = _sold_out(view, moment)
     named = {head for name in out for head in _heads(name)}
     return tuple(one.without(out) if one.name in named else one for one in types) if out else types
+
+
+def sold_out(view: View, moment: Moment) -> dict[str, str]:
+    """Return the offerings that were refused not long ago, and until when they are left alone."""
+    found = {}
+    for name, said in view.answers(Asked.STOCK_OUT):
+        for_s = _memory_s(view, said.result or 1)
+        if moment.mono < said.at.after(for_s):
+            found[name] = rfc3339(said.at.wall + timedelta(seconds=for_s))
+    return found
 
 
 def times_refused(view: View, offering: str, moment: Moment) -> int:
@@ -78,18 +88,10 @@ def shortage_of(view: View, provisioner: Provisioner, moment: Moment) -> Problem
     return answer.problem if answer is not None and is_recent else None
 
 
-def _sold_out(view: View, moment: Moment) -> frozenset[str]:
-    """The names of the offerings that were refused not long ago."""
-    refused = view.answers(Asked.STOCK_OUT)
-    return frozenset(
-        name for name, said in refused if moment.mono < said.at.after(_memory_s(view, said.result))
-    )
-
-
-def _memory_s(view: View, times: int | None) -> float:
+def _memory_s(view: View, times: int) -> float:
     """3 min, doubling to 15, by default."""
     cadence = view.settings.cadence
-    return doubled_s(cadence.stock_out_memory_s, (times or 1) - 1, cadence.stock_out_memory_most_s)
+    return doubled_s(cadence.stock_out_memory_s, times - 1, cadence.stock_out_memory_most_s)
 
 
 def _heads(name: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ from unmoor.runtime.broken import broken_of
 from unmoor.runtime.ports import Broken, Page
 
 ANSWERS_KEPT = 20_000
-"""Answers beyond this are forgotten, oldest first: they are droppable."""
+"""Answers of one sort beyond this are forgotten, oldest first: they are droppable."""
 TOMBSTONES_KEPT = 20_000
 """How many deleted uids are remembered, so that a late event cannot bring one back."""
 TURN, LOOKS = 250, 10_000
@@ -261,10 +261,11 @@ class Store(View):
 
     def record(self, asked: Asked, subject: str, answer: Answer[Any]) -> None:
         """Keep the latest answer to a question."""
-        self._answers.pop((asked, subject), None)
-        self._answers[(asked, subject)] = answer
-        while len(self._answers) > ANSWERS_KEPT:
-            del self._answers[next(iter(self._answers))]
+        known = self._answers[asked]
+        known.pop(subject, None)
+        known[subject] = answer
+        while len(known) > ANSWERS_KEPT:
+            del known[next(iter(known))]
 
     def forget_answers(self) -> None:
         """Lose all answers: allowed at any moment, they are memory of the droppable kind."""
