@@ -24,8 +24,18 @@ from unmoor.model.selector import (
 )
 from unmoor.model.snapshot import View
 
-content_of = msgspec.msgpack.Encoder(order="deterministic").encode
-"""Equal content, equal bytes."""
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_NO_MSGPACK = b"\xc1"
+"""No value begins like this."""
+
+
+def content_of(value: object) -> bytes:
+    """Equal content, equal bytes."""
+    try:
+        return _encode(value)
+    except OverflowError:  # An integer that no field of the API holds: slower, and right.
+        plain: object = msgspec.to_builtins(value, order="deterministic")
+        return _NO_MSGPACK + repr(plain).encode()
 
 
 class Selection(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from unmoor.engine import volumes
+from unmoor.engine import integers, volumes
 from unmoor.engine.held import Held, held_by
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.requests import Requests, requests_of
@@ -112,7 +112,7 @@ def with_size(outline: Wish, pod: Pod, known: Requests | None = None) -> Wish:
 
     Pods that differ in nothing else share an outline. ``known``: what pods were found to ask.
     """
-    problems = outline.problems
+    problems = (*outline.problems, *integers.excess_of_containers(pod))
     try:
         requests: Resources = requests_of(pod) if known is None else known.of(pod)
     except QuantityError as error:
@@ -159,7 +159,7 @@ def outline_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = 
         near=near,
         apart=apart,
         needs=needs,
-        problems=(*_gates(pod), *_devices(pod), *problems),
+        problems=(*_gates(pod), *_devices(pod), *integers.excess_of(pod, affinity), *problems),
         given_up=tuple(one.words for one in given_up),
     )
 
