@@ -42,15 +42,19 @@ class Heard:
         self.lines.clear()
         return said
 
-    def warn(self, message: str) -> None:
-        verdict = Verdict(
-            subject=PODS.ref("web-1", "shop"),
-            method=Method.PROVISIONING,
-            reason=Reason.UNPLACEABLE,
-            message=message,
-            is_warning=True,
+    def warn(self, message: str, *pods: str) -> None:
+        """Refuse pods of the shop in one step; ``{}`` is the pod."""
+        verdicts = tuple(
+            Verdict(
+                subject=PODS.ref(name, "shop"),
+                method=Method.PROVISIONING,
+                reason=Reason.UNPLACEABLE,
+                message=message.format(f"shop/{name}"),
+                is_warning=True,
+            )
+            for name in pods or ("web-1",)
         )
-        self.narrator.hear(Record("provisioning", "all", moment(), 1, Step(verdicts=(verdict,))))
+        self.narrator.hear(Record("provisioning", "all", moment(), 1, Step(verdicts=verdicts)))
 
     def order(self, *pods: str) -> None:
         """Order a machine for these pods of the shop."""
@@ -84,6 +88,15 @@ def test_a_reason_is_told_when_it_changes_and_again_when_it_lasts(heard: Heard) 
     heard.clock.mono += AGAIN_S
     heard.warn("the limit is reached")
     assert heard.texts() == ["the limit is reached"]
+
+
+def test_what_holds_for_several_pods_is_told_in_one_line(heard: Heard) -> None:
+    heard.warn("no place for {}: the limit", "web-1", "web-2", "db-0", "db-1", "db-2")
+    others = "shop/web-2, shop/db-0, shop/db-1 and 1 more"
+    assert heard.texts() == [f"no place for shop/web-1: the limit; so it is with {others}"]
+
+    heard.warn("no place for {}: the limit", "web-1", "web-2", "job-0")
+    assert heard.texts() == ["no place for shop/job-0: the limit"]
 
 
 def test_why_the_scheduler_finds_no_place_is_told_again_when_it_changes(heard: Heard) -> None:

@@ -105,8 +105,8 @@ def test_the_demo_names_the_book_and_leaves_unknown_prices_out(book: Path) -> No
     told = demo("--prices", str(book)).stdout
 
     assert "cluster machines cost what mine.json says" in told
-    assert re.search(r"launched general-\w+: m5.large in us-east-1a, 0.2000 USD/h", told)
-    assert re.search(r"launched general-\w+: \S+ in us-east-1b, price unknown", told)
+    assert re.search(r"launched general-\w+: m5.large in us-east-1a, on-demand, 0.2000 USD/h", told)
+    assert re.search(r"launched general-\w+: \S+ in us-east-1b, on-demand, price unknown", told)
     assert "(prices: mine.json)" in " ".join(told.split())
     assert "without the machines whose price is unknown: sim:///" in " ".join(told.split())
 

@@ -68,7 +68,7 @@ def test_once_exceeded_a_limit_allows_nothing_more() -> None:
 
     assert found.amounts == {"nvidia.com/gpu": -2}
     assert refused(found) == [("nvidia.com/gpu", 2)]
-    assert "already exceeded by 2" in found.refusals({})[0].missing
+    assert "may have 1 (spec.limits.resources), 3 already in use" in found.refusals({})[0].missing
 
 
 def test_a_refusal_says_what_is_missing_and_where() -> None:
@@ -76,7 +76,8 @@ def test_a_refusal_says_what_is_missing_and_where() -> None:
     (reason,) = found.refusals(resources.parse_resources(MACHINE))
 
     assert str(reason) == (
-        "limits: memory: a machine has 16Gi, the limit of provisioner default leaves 10Gi"
+        "limits: memory: provisioner default may have 20Gi (spec.limits.resources), 10Gi in use "
+        "or on order, this machine 16Gi"
     )
     assert reason.where == "default"
 

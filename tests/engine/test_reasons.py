@@ -19,19 +19,20 @@ LARGE_AND_SMALL = (instance_type("large", cpu=8), instance_type("small", cpu=2))
         pytest.param(
             {"cpu": "64"},
             Constraint.INSTANCE_TYPE,
-            "no type has room for cpu 64, pods 1",
+            "no type has room for cpu 64",
             id="size",
         ),
         pytest.param(
             {"nodeSelector": {names.ZONE: "elsewhere"}},
             Constraint.INSTANCE_TYPE,
-            "none of 2 types with room for cpu 1, pods 1 is to be had with ",
+            "none of 2 types with room for cpu 1 is to be had with ",
             id="zone",
         ),
         pytest.param(
             {"cpu": "4"},
             Constraint.LIMITS,
-            "a machine has 8, the limit of provisioner default leaves 2",
+            "provisioner default may have 2 (spec.limits.resources), 0 in use or on order, this "
+            "machine 8",
             id="limit",
         ),
     ],

@@ -47,7 +47,7 @@ def refused(world: World) -> None:
 
 
 HOLDS: dict[Hold, str] = {
-    exceeded: "limits: cpu: the limit of provisioner heavy is already exceeded by 1",
+    exceeded: "limits: cpu: provisioner heavy may have 2 (spec.limits.resources), 3 already in use",
     paused: "it pauses: its last 2 nodes have not become ready",
     refused: "the server refuses its machines (forbidden): a webhook says no",
 }

@@ -323,7 +323,7 @@ def test_t217_more_is_used_than_the_limit_allows() -> None:
 
     assert made(world) == []
     [event] = world.events("FailedScheduling")
-    assert "already exceeded by 80" in event.message
+    assert "may have 20 (spec.limits.resources), 100 already in use" in event.message
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_a_limit_that_is_exceeded_is_said_of_each_pod() -> None:
     pods = [waiting(f"web-{number}", cpu="100m") for number in range(3)]
     world = planned(*pods, full)
     found, [skipped] = said(world, Reason.UNPLACEABLE), said(world, Reason.PROVISIONER_SKIPPED)
-    words = "limit of provisioner default is already exceeded by 1"
+    words = "provisioner default may have 2 (spec.limits.resources), 3 already in use"
 
     assert [one.subject.name for one in found] == ["web-0", "web-1", "web-2"]
     assert words in found[0].message

@@ -27,6 +27,7 @@ from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.pod import Pod
+from unmoor.model.wording import named
 from unmoor.policy.verdict import Method, Verdict
 from unmoor.runtime.ports import ApiError, Clock
 from unmoor.runtime.story import Outcome, Record
@@ -256,18 +257,21 @@ class Narrator:
                 self._crashes.add(record.crash)
                 text = f"a step of {record.reconciler} crashed: {record.crash}"
                 self.tell("unmoor", text, is_warning=True)
+        alike: dict[str, list[Verdict]] = {}
         for verdict in record.step.verdicts:
-            if verdict.is_warning:
-                self._warn(record, verdict)
+            if verdict.is_warning and self._is_worth_it(record, verdict):
+                alike.setdefault(_without_subject(verdict), []).append(verdict)
+        for first, *others in alike.values():
+            more = f"; so it is with {named(tuple(map(_called, others)))}" if others else ""
+            self.tell("unmoor", f"{first.message}{more}", is_warning=True)
         for outcome in record.outcomes:
             self._outcome(outcome)
 
-    def _warn(self, record: Record, verdict: Verdict) -> None:
+    def _is_worth_it(self, record: Record, verdict: Verdict) -> bool:
         if verdict.subject.kind == "Pod" and verdict.method is Method.PROVISIONING:
             self.bookings.refuse((verdict.subject.namespace, verdict.subject.name))
         about = (record.reconciler, verdict.subject, verdict.reason)
-        if self._is_news(about, verdict.message):
-            self.tell("unmoor", verdict.message, is_warning=True)
+        return self._is_news(about, verdict.message)
 
     def _is_news(self, about: Hashable, words: str) -> bool:
         """A reason is told when it is new or has changed, and again when it has held for long.
@@ -299,6 +303,16 @@ class Narrator:
             if pod not in self._held:
                 self.tell(who, f"asked {pod} to go: its budget says not yet")
             self._held.add(pod)
+
+
+def _called(verdict: Verdict) -> str:
+    subject = verdict.subject
+    return f"{subject.namespace}/{subject.name}" if subject.namespace else subject.name
+
+
+def _without_subject(verdict: Verdict) -> str:
+    """What is said of several objects in the same words is told once."""
+    return f"{verdict.reason} {verdict.message.replace(_called(verdict), '')}"
 
 
 def _workload_of(pod: Pod) -> tuple[str, str]:

@@ -20,7 +20,13 @@ from unmoor.engine.sites import all_sold, all_suiting, offerings_of
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType, OfferingName
 from unmoor.model.machine import Machine
-from unmoor.model.provisioner import Provisioner, ProvisionerSpec, requirements_of, validate
+from unmoor.model.provisioner import (
+    NARROWS_TYPES,
+    Provisioner,
+    ProvisionerSpec,
+    requirements_of,
+    validate,
+)
 from unmoor.model.requirement import RequirementError, Requirements
 from unmoor.model.resources import Resources
 
@@ -129,7 +135,9 @@ class Ahead:
             template = known[2]
             if one.limits and template.requirements:  # Without any, it is broken.
                 left = left_by(one, used.get(one.name, {}))
-                template = msgspec.structs.replace(template, remaining=left.amounts)
+                template = msgspec.structs.replace(
+                    template, limits=left.limits, remaining=left.amounts
+                )
             if hold := doubts.held.get(one.name):
                 template = msgspec.structs.replace(template, hold=hold)
             found.append(template)
@@ -186,8 +194,26 @@ def _template(
         taints=provisioner.spec.taints,
         types=available,
         daemons=asked_of(daemons, requirements, provisioner.spec.taints),
+        defaults=provisioner.defaults,
+        left_out=_left_out(provisioner, requirements, types, available),
         problem="" if available else _none_sold(provisioner, requirements, suiting, out),
     )
+
+
+def _left_out(
+    provisioner: Provisioner,
+    requirements: Requirements,
+    types: tuple[InstanceType, ...],
+    available: tuple[InstanceType, ...],
+) -> tuple[InstanceType, ...]:
+    """The types that would suit if the provisioner's defaults did not choose among types."""
+    chosen = provisioner.defaults & NARROWS_TYPES
+    if not chosen:
+        return ()
+    others = Requirements.all_of(one for one in requirements if one.key not in chosen)
+    inside = {one.name for one in available}
+    suiting = all_sold(_suiting(types, others), others)
+    return tuple(one for one in suiting if one.name not in inside)
 
 
 def _none_sold(

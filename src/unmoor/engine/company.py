@@ -26,6 +26,7 @@ from unmoor.engine.wish import Spread, Wish, required_apart
 from unmoor.model import names, taint
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
+from unmoor.model.wording import named
 
 Site: TypeAlias = Standing | Opened
 NEW_HOST = "a node to come"
@@ -105,24 +106,29 @@ class Company(msgspec.Struct, frozen=True):
         counts += [count for other, count in self.watched if other == key]
         return (counts[0].most(domain) if counts else 0, domain)
 
-    def refusals(self, key: str, domain: str) -> tuple[Refusal, ...]:
-        """Return what speaks against putting the pod into this domain."""
+    def refusals(self, key: str, *domains: str) -> tuple[Refusal, ...]:
+        """Return what speaks against putting the pod into one of these domains.
+
+        Whatever speaks against several is one reason that names them.
+        """
         found = [
-            _crowded(self.wish, one, count, domain) for one, count in self.spreads if one.key == key
+            _crowded(self.wish, one, count, domains)
+            for one, count in self.spreads
+            if one.key == key
         ]
         for group in self.near:
             if not _may_begin(self.wish, group):
                 found += [
-                    _lonely(key, domain)
+                    _lonely(key, [one for one in domains if not count.certain[one]])
                     for term, count in group
-                    if term.key == key and not count.certain[domain]
+                    if term.key == key
                 ]
         found += [
-            _shunned(key, domain)
+            _shunned(key, [one for one in domains if count.most(one)])
             for other, count in self.apart
-            if other == key and count.most(domain)
+            if other == key
         ]
-        return tuple(one for one in found if one is not None)
+        return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def watched_by(wishes: Iterable[Wish]) -> tuple[Term, ...]:
@@ -210,19 +216,20 @@ def counts_in(wish: Wish, spread: Spread, domain: str) -> bool:
     return any(way.get(spread.key).allows(domain) for way in wish.asked)
 
 
-def _crowded(wish: Wish, spread: Spread, count: Count, domain: str) -> Refusal | None:
+def _crowded(wish: Wish, spread: Spread, count: Count, domains: Sequence[str]) -> Refusal | None:
+    """``short``: of the domain that is nearest to taking one more."""
     least = min((count.certain[one] for one in count.domains), default=0)
     if len(count.domains) < spread.min_domains:
         least = 0
     mine = spread.selection.has(wish.pod)
-    over = count.most(domain) + mine - least - spread.max_skew
-    if over <= 0:
+    over = {one: count.most(one) + mine - least - spread.max_skew for one in domains}
+    full = [one for one in domains if over[one] > 0]
+    if not full:
         return None
-    words = (
-        f"{domain} has {count.most(domain)}, the emptiest {least}: "
-        f"one more is {over} above maxSkew {spread.max_skew}"
-    )
-    return Refusal(Constraint.SPREAD, spread.key, words, over)
+    short = min(over[one] for one in full)
+    listed = named(tuple(f"{one} has {count.most(one)}" for one in full))
+    words = f"{listed}, the emptiest {least}: one more is {short} above maxSkew {spread.max_skew}"
+    return Refusal(Constraint.SPREAD, spread.key, words, short)
 
 
 def _near_count(group: tuple[Term, ...], term: Term, sites: Iterable[Site]) -> Count:
@@ -271,10 +278,11 @@ def _taken(wish: Wish, sites: Sequence[Site]) -> Iterable[Refusal]:
             yield Refusal(Constraint.VOLUME, need.claim, words)
 
 
-def _lonely(key: str, domain: str) -> Refusal:
-    return Refusal(Constraint.POD_AFFINITY, key, f"no pod that it looks for is in {domain}")
+def _lonely(key: str, domains: Sequence[str]) -> Refusal | None:
+    words = f"no pod that it looks for is in {named(tuple(domains))}"
+    return Refusal(Constraint.POD_AFFINITY, key, words) if domains else None
 
 
-def _shunned(key: str, domain: str) -> Refusal:
-    words = f"a pod that it does not get on with is, or may be, in {domain}"
-    return Refusal(Constraint.POD_ANTI_AFFINITY, key, words)
+def _shunned(key: str, domains: Sequence[str]) -> Refusal | None:
+    words = f"a pod that it does not get on with is, or may be, in {named(tuple(domains))}"
+    return Refusal(Constraint.POD_ANTI_AFFINITY, key, words) if domains else None

@@ -25,11 +25,13 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     """What a provisioner's limits leave.
 
     ``amounts`` by limited resource, in the units of ``model.resources``: negative when more is used
-    than allowed. ``problem``: why the limits mean nothing, with field, value and remedy, else "".
+    than allowed. ``limits``: what they are. ``problem``: why they mean nothing, with field, value
+    and remedy, else "".
     """
 
     provisioner: str
     amounts: Resources
+    limits: Resources = {}
     problem: str = ""
 
     def refusals(self, capacity: Resources) -> tuple[Refusal, ...]:
@@ -44,13 +46,12 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
 
     def _refusal(self, name: str, amount: int) -> Refusal:
         left = self.amounts[name]
-        words = (
-            f"a machine has {resources.render_amount(name, amount)}, the limit of provisioner "
-            f"{self.provisioner} leaves {resources.render_amount(name, left)}"
-            if left >= 0
-            else f"the limit of provisioner {self.provisioner} is already exceeded by "
-            f"{resources.render_amount(name, -left)}"
+        limit = self.limits.get(name, left)  # Nothing is used, as far as is known.
+        most, used, more = (
+            resources.render_amount(name, each) for each in (limit, limit - left, amount)
         )
+        words = f"provisioner {self.provisioner} may have {most} (spec.limits.resources), {used} "
+        words += f"in use or on order, this machine {more}" if left >= 0 else "already in use"
         return Refusal(Constraint.LIMITS, name, words, amount - left, self.provisioner)
 
 
@@ -63,4 +64,5 @@ def left_by(provisioner: Provisioner, used: Resources) -> Left:
         return Left(provisioner=provisioner.name, amounts={}, problem=problem)
     limits = resources.parse_resources(provisioner.limits)
     counted = {name: used.get(name, 0) for name in limits}
-    return Left(provisioner=provisioner.name, amounts=resources.subtract(limits, counted))
+    amounts = resources.subtract(limits, counted)
+    return Left(provisioner=provisioner.name, amounts=amounts, limits=limits)

@@ -23,6 +23,7 @@ import msgspec
 from unmoor.engine import company as companies
 from unmoor.engine import judge
 from unmoor.engine.company import Company, Potential, Site
+from unmoor.engine.defaulted import by_default, listed
 from unmoor.engine.held import collisions
 from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan, name_of
@@ -123,7 +124,7 @@ def _in_a_domain(
     ranked = sorted(domains, key=lambda domain: company.rank(key, domain))
     allowed = [domain for domain in ranked if not company.refusals(key, domain)]
     if not allowed:
-        return company.refusals(key, ranked[0])
+        return company.refusals(key, *ranked)
     pins = company.pins(key)
     if is_host or (len(allowed) == len(domains) and not pins):
         return so_far
@@ -142,11 +143,11 @@ def _one_of(key: str, *values: str) -> Requirements:
 def _no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Resources) -> Refusal:
     """Which of the three it was: room, the requirements, or the offerings."""
     roomy = [one for one in types if resources.fits(requests, one.allocatable)]
-    asked = ", ".join(f"{name} {amount}" for name, amount in resources.render(requests).items())
+    asked = listed(requests)
     if not roomy:
         return Refusal(Constraint.INSTANCE_TYPE, "resources", f"no type has room for {asked}")
-    listed = ", ".join(str(one) for one in wanted)
-    words = f"none of {len(roomy)} types with room for {asked} is to be had with {listed}"
+    with_all = ", ".join(str(one) for one in wanted)
+    words = f"none of {len(roomy)} types with room for {asked} is to be had with {with_all}"
     return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
 
 
@@ -313,11 +314,14 @@ class Run:
         machine = Opened(self.next_machine(template).name, template, template.types)
         found = fit(wish, company, machine)
         if not isinstance(found, Fit):
-            return found
+            return by_default(found, template, resources.add(template.daemons, wish.requests))
         if template.hold is not None and not self.may_have_one_more(template):
             return (Refusal(Constraint.ON_HOLD, template.provisioner, template.hold.words),)
-        amounts = self.remaining[template.provisioner]
-        left = Left(provisioner=template.provisioner, amounts=amounts)
+        left = Left(
+            provisioner=template.provisioner,
+            amounts=self.remaining[template.provisioner],
+            limits=template.limits,
+        )
         return min((left.refusals(one.capacity) for one in found.types), key=_excess)
 
     def _machines(self) -> Iterator[NewMachine]:

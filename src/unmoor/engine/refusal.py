@@ -73,5 +73,7 @@ class Refusal(msgspec.Struct, frozen=True):
     where: str = ""
 
     def __str__(self) -> str:
-        """``resources: cpu: 500m short``."""
+        """``resources: cpu: 500m short``; what is wrong with a provisioner names it itself."""
+        if self.constraint is Constraint.PROVISIONER and self.missing.startswith("provisioner/"):
+            return self.missing
         return f"{self.constraint}: {self.subject}: {self.missing}"

@@ -84,9 +84,10 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     """What a provisioner's next machine would be.
 
     ``requirements``: its own, its labels and its name. ``types``: those that suit them and are to
-    be had. ``daemons``: what DaemonSets will ask there. ``remaining``: what its limits leave, by
-    limited resource. ``problem``: why it cannot be used, "" when it can. ``hold``: why it is not
-    used for now, although it could be.
+    be had. ``daemons``: what DaemonSets will ask there. ``limits``: its limits, by resource, and
+    ``remaining``: what they leave. ``problem``: why it cannot be used, "" when it can. ``hold``:
+    why it is not used for now, although it could be. ``defaults``: labels that it says nothing of,
+    so that they have the values that are usual; ``left_out``: types that these alone keep out.
     """
 
     provisioner: str
@@ -95,7 +96,10 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
     types: tuple[InstanceType, ...] = ()
     daemons: Resources = {}
+    limits: Resources = {}
     remaining: Resources = {}
+    defaults: frozenset[str] = frozenset()
+    left_out: tuple[InstanceType, ...] = ()
     problem: str = ""
     hold: Hold | None = None
 

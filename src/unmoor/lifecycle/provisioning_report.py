@@ -180,9 +180,15 @@ def _refused(pod: Pod, result: Result) -> Iterator[Verdict]:
 
 
 def _said(refusals: tuple[Refusal, ...]) -> str:
-    words = [f"{one} (at {one.where})" if one.where else str(one) for one in refusals]
+    words = [_with_place(one) for one in refusals]
     more = len(words) - REFUSALS_SAID_MAX
     return "; ".join(words[:REFUSALS_SAID_MAX]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _with_place(one: Refusal) -> str:
+    """A reason about a provisioner as such names it itself."""
+    is_named = not one.where or f"provisioner {one.where}" in one.missing.replace("/", " ")
+    return str(one) if is_named else f"{one} (at {one.where})"
 
 
 def _failed(pod: Pod, message: str) -> Verdict:

@@ -125,6 +125,12 @@ class Provisioner(Object):
             return self.spec.requirements
         return with_aws_defaults(self.spec.requirements, self.spec.labels)
 
+    @property
+    def defaults(self) -> frozenset[str]:
+        """The labels that it says nothing of, and that have a default."""
+        written = len(self.spec.requirements)
+        return frozenset(one.key for one in self.requirements[written:])
+
 
 def requirements_of(provisioner: Provisioner) -> Requirements:
     """Return all that a node of this provisioner is bound to: requirements, labels, its name.
@@ -152,7 +158,7 @@ def with_aws_defaults(
     for key, value in _AWS_DEFAULTS:
         if key not in constrained:
             defaults.append(NodeSelectorRequirement(key=key, operator="In", values=(value,)))
-    if not constrained & _NARROWS_TYPES:
+    if not constrained & NARROWS_TYPES:
         defaults += [
             NodeSelectorRequirement(
                 key=names.INSTANCE_CATEGORY, operator="In", values=("c", "m", "r")
@@ -167,7 +173,7 @@ _AWS_DEFAULTS = (
     (names.ARCH, "amd64"),
     (names.CAPACITY_TYPE, names.ON_DEMAND),
 )
-_NARROWS_TYPES = {
+NARROWS_TYPES = {
     names.INSTANCE_TYPE,
     names.INSTANCE_FAMILY,
     names.INSTANCE_CATEGORY,

@@ -53,8 +53,10 @@ class NodeSelectorRequirement(Struct):
     values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """``key operator [values]``."""
-        return f"{self.key} {self.operator} [{', '.join(sorted(self.values))}]"
+        """``key operator [values]``, without what is empty."""
+        values_matter = bool(self.values) or self.operator in {IN, NOT_IN}
+        values = f" [{', '.join(sorted(self.values))}]" if values_matter else ""
+        return f"{self.key} {self.operator}{values}"
 
 
 def integer(text: str) -> int | None:
@@ -194,19 +196,19 @@ class Requirement(msgspec.Struct, frozen=True):
         return NodeSelectorRequirement(key=self.key, operator=operator, values=values)
 
     def __str__(self) -> str:
-        """As a person would write it: ``zone In [a, b]``, ``cpu Exists > 3``."""
+        """As a person would write it: ``zone In [a, b]``, ``cpu > 3``."""
         if self.is_nothing:
             return f"{self.key} allows nothing"
         if self == anything(self.key):
             return f"{self.key} may be anything"
-        text = f"{self.key} {self.operator}"
-        if self.values:
-            text += f" [{', '.join(sorted(self.values))}]"
+        parts = []
         if self.greater_than is not None:
-            text += f" > {self.greater_than}"
+            parts.append(f"> {self.greater_than}")
         if self.less_than is not None:
-            text += f" < {self.less_than}"
-        return text
+            parts.append(f"< {self.less_than}")
+        if self.values:
+            parts.append(f"{self.operator} [{', '.join(sorted(self.values))}]")
+        return f"{self.key} {' and '.join(parts) or self.operator}"
 
 
 def anything(key: str) -> Requirement:

@@ -1,0 +1,77 @@
+"""Who is refused by a default hears which, and what to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.builders import provisioner
+from tests.engine.pieces import view_of, wants, with_spec
+from tests.engine.scenes import instance_type, pod, solve
+from unmoor.engine.refusal import Constraint
+from unmoor.engine.scenery import scene_of
+from unmoor.model import names
+from unmoor.model.machine import TemplateRef
+
+GPU = "nvidia.com/gpu"
+
+
+def kind_of(name: str, category: str, generation: int = 5, **more: Any) -> Any:
+    labels = {names.INSTANCE_CATEGORY: category, names.INSTANCE_GENERATION: str(generation)}
+    return instance_type(name, labels=labels, **more)
+
+
+TYPES = (
+    kind_of("m5.large", "m"),
+    kind_of("g5.xlarge", "g", extra={GPU: 1}),
+    kind_of("p4.huge", "p", extra={GPU: 8}),
+    kind_of("m6g.large", "m", arch="arm64"),
+)
+
+
+def why(asked: Any, *requirements: Any) -> str:
+    """Why a provisioner with these requirements does not do."""
+    aws = TemplateRef(kind="AWSNodeTemplate", name="default")
+    one = with_spec(provisioner(), provider_ref=aws, requirements=requirements)
+    ((refusal,),) = solve(scene_of(view_of(one), TYPES), [asked]).refused.values()
+    assert refusal.constraint in {Constraint.INSTANCE_TYPE, Constraint.REQUIREMENTS}
+    return refusal.missing
+
+
+def asking(cpu: str = "1", gpus: int = 0, **more: Any) -> Any:
+    return pod("p", cpu=cpu, requests={GPU: str(gpus)} if gpus else {}, **more)
+
+
+def test_types_that_the_default_categories_leave_out_are_named_and_how_to_get_them() -> None:
+    said = why(asking(gpus=1))
+
+    assert said.startswith("no type has room for cpu 1, nvidia.com/gpu 1 (")
+    assert "g5.xlarge, p4.huge would have it, but provisioner default says nothing of" in said
+    assert f"by default gets {names.INSTANCE_CATEGORY} In [c, m, r]" in said
+    assert said.endswith(f"allow g or p by a requirement on {names.INSTANCE_CATEGORY})")
+
+
+def test_only_types_with_room_are_offered() -> None:
+    said = why(asking(gpus=2))
+
+    assert "p4.huge would have it" in said
+    assert "allow p by" in said
+
+
+def test_what_no_type_has_is_nobodys_default() -> None:
+    assert why(asking(cpu="99")) == "no type has room for cpu 99"
+
+
+def test_what_a_person_wrote_about_types_is_no_default() -> None:
+    said = why(asking(gpus=1), wants(names.INSTANCE_CATEGORY, "In", "m"))
+
+    assert said == "no type has room for cpu 1, nvidia.com/gpu 1"
+
+
+def test_a_label_that_has_its_usual_value_is_said_to_be_a_default() -> None:
+    arm = asking(nodeSelector={names.ARCH: "arm64"})
+
+    assert why(arm) == (
+        "wanted kubernetes.io/arch In [arm64], but kubernetes.io/arch In [amd64] "
+        "(that is the default, as provisioner default has no requirement on it: add one)"
+    )
+    assert "default, as" not in why(arm, wants(names.ARCH, "In", "amd64"))
