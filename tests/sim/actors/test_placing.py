@@ -239,7 +239,14 @@ async def test_a_claim_that_waits_gets_its_volume_where_the_pod_goes() -> None:
         await cluster.wait(3)
         assert places(cluster, "db") == "b"
         claim = cluster.find(CLAIMS.ref("data", "default")) or {}
-        assert claim["status"]["phase"] == "Bound"
+        volume = cluster.find(VOLUMES.ref(claim["spec"]["volumeName"])) or {}
+        capacity = volume["spec"]["capacity"]
+        assert claim["status"] == {
+            "phase": "Bound",
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": capacity,
+        }
+        assert volume["status"]["phase"] == "Bound"
         assert reach(cluster, claim) == {"key": ZONE, "operator": "In", "values": ["z2"]}
 
         # From now on the volume holds its pods in that zone, however full it is.
@@ -333,11 +340,26 @@ async def test_a_claim_that_names_its_volume_is_bound_once_there_is_one() -> Non
         await cluster.wait(2)
         assert "is not bound to it yet" in said(cluster, "db")["message"]
 
-        await cluster.create(VOLUMES, "disk-1", {"csi": {"driver": "d", "volumeHandle": "h"}})
+        disk = {"csi": {"driver": "d", "volumeHandle": "h"}, "capacity": {"storage": "9Gi"}}
+        await cluster.create(VOLUMES, "disk-1", disk)
         await cluster.wait(3)
         assert places(cluster) == "a"
         claim = cluster.find(CLAIMS.ref("data", "default")) or {}
-        assert claim["status"]["phase"] == "Bound"
+        assert claim["status"] == {"phase": "Bound", "capacity": {"storage": "9Gi"}}
+        volume = cluster.find(VOLUMES.ref("disk-1")) or {}
+        assert volume["status"]["phase"] == "Bound"
+        assert volume["spec"]["claimRef"]["uid"] == claim["metadata"]["uid"]
+
+
+@in_virtual_time
+async def test_a_volume_that_nobody_claims_is_available() -> None:
+    cluster = Cluster()
+    async with cluster.playing(Volumes(cluster.stage)):
+        await cluster.create(VOLUMES, "disk-1", {"csi": {"driver": "d", "volumeHandle": "h"}})
+        await cluster.wait(2)
+
+        volume = cluster.find(VOLUMES.ref("disk-1")) or {}
+        assert volume["status"]["phase"] == "Available"
 
 
 def web(spec: JSON) -> JSON:

@@ -4,11 +4,13 @@ A claim whose class waits for its first consumer gets a volume once the schedule
 a node; the volume can be reached from the node's zone, or from that node alone where it has none
 (by its hostname: kube-scheduler looks at no name). A claim of another class gets one at once, to be
 reached from everywhere. A node that is gone is taken off the claim, so that the scheduler chooses
-anew. A claim that names its volume itself is bound to it once there is such a volume.
+anew. A claim that names its volume itself is bound to it once there is such a volume. Claim and
+volume say so in their status, and the claim gets the volume's capacity; a volume of nobody's is
+Available.
 
-Left out: ``allowedTopologies`` of classes that do not wait, capacity, volumes that somebody made
-beforehand and no claim names, two claims that name one volume, classes that provide nothing, the
-end of a volume.
+Left out: ``allowedTopologies`` of classes that do not wait, whether a volume is large enough,
+volumes that somebody made beforehand and no claim names, two claims that name one volume, classes
+that provide nothing, the end of a volume.
 
 Must not: attach anything, or look at pods but for the claims that they bring along.
 """
@@ -19,7 +21,7 @@ from typing import Any, ClassVar
 
 from unmoor.engine.volumes import MIGRATED, NO_PROVISIONER, default_class
 from unmoor.model import names
-from unmoor.model.base import JSON
+from unmoor.model.base import JSON, Object
 from unmoor.model.kinds import CLAIMS, NODES, PODS, STORAGE_CLASSES, VOLUMES, ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
@@ -30,6 +32,7 @@ from unmoor.sim.actors.actor import NOT_FOUND, Actor, Key
 
 _POD = "Pod"
 _CLAIM = "PersistentVolumeClaim"
+_VOLUME = "PersistentVolume"
 
 
 class Volumes(Actor):
@@ -52,8 +55,9 @@ class Volumes(Actor):
             if new is not None and not new.is_bound:
                 self.mark((_CLAIM, *new.key))
         elif kind == VOLUMES.kind:
-            if old is None:
+            if old is None and new is not None:
                 self._mark_claims(naming=True)
+                self.mark((_VOLUME, *new.key))
         elif (new is None) if kind == NODES.kind else (new is not None):
             self._mark_claims(naming=False)
 
@@ -64,7 +68,7 @@ class Volumes(Actor):
                 self.mark((_CLAIM, *key))
 
     async def play(self, key: Key, moment: Moment) -> float | None:
-        """Bring one claim forward, or make the claims of one pod."""
+        """Bring one claim or volume forward, or make the claims of one pod."""
         del moment
         what, namespace, name = key
         if what == _POD:
@@ -72,12 +76,14 @@ class Volumes(Actor):
             if pod is not None and not pod.is_deleting:
                 await self._make_claims(pod)
             return None
+        if what == _VOLUME:
+            await self._offer(name)
+            return None
         claim = self.store.get(CLAIMS, name, namespace)
         if claim is None or claim.is_deleting or claim.is_bound:
             return None
         if claim.spec.volume_name:
-            if self.store.get(VOLUMES, claim.spec.volume_name) is not None:
-                await self._bind(claim, claim.spec.volume_name)
+            await self._bind(claim, claim.spec.volume_name)
             return None
         found = self._class_of(claim)
         if found is None or found.provisioner == NO_PROVISIONER:
@@ -109,13 +115,7 @@ class Volumes(Actor):
         spec: JSON = {
             "accessModes": body["spec"].get("accessModes") or ["ReadWriteOnce"],
             "capacity": (body["spec"].get("resources") or {}).get("requests") or {"storage": "1Gi"},
-            "claimRef": {
-                "apiVersion": "v1",
-                "kind": CLAIMS.kind,
-                "name": claim.name,
-                "namespace": claim.namespace,
-                "uid": claim.uid,
-            },
+            "claimRef": _reference(claim),
             "csi": {"driver": driver, "volumeHandle": name},
             "persistentVolumeReclaimPolicy": "Delete",
             "storageClassName": found.name,
@@ -126,10 +126,32 @@ class Volumes(Actor):
         await self.stage.create(VOLUMES.ref(name), {**kind, **volume})
         await self._bind(claim, name)
 
-    async def _bind(self, claim: PersistentVolumeClaim, volume: str) -> None:
+    async def _offer(self, name: str) -> None:
+        """Nobody has claimed it: it is to be had."""
+        volume = self.store.get(VOLUMES, name)
+        if volume is None or volume.is_deleting:
+            return
+        body = await self.api.get(VOLUMES.ref(name))
+        phase = (body.get("status") or {}).get("phase")
+        if phase in {None, "Pending"} and not body["spec"].get("claimRef"):
+            await self._say(volume, phase="Available")
+
+    async def _bind(self, claim: PersistentVolumeClaim, name: str) -> None:
+        """What makes it bound comes last: until then, all is tried again."""
+        volume = self.store.get(VOLUMES, name)
+        if volume is None:
+            return
+        spec = (await self.api.get(VOLUMES.ref(name)))["spec"]
+        if not spec.get("claimRef"):
+            await self.stage.patch(volume, {"spec": {"claimRef": _reference(claim)}})
+        await self._say(volume, phase="Bound")
+        given = {field: spec[field] for field in ("accessModes", "capacity") if field in spec}
+        await self._say(claim, phase="Bound", **given)
         mark = {"annotations": {names.BIND_COMPLETED: "yes"}}
-        await self.stage.patch(claim, {"metadata": mark, "spec": {"volumeName": volume}})
-        await self.stage.patch(claim, {"status": {"phase": "Bound"}}, subresource="status")
+        await self.stage.patch(claim, {"metadata": mark, "spec": {"volumeName": name}})
+
+    async def _say(self, one: Object, **status: object) -> None:
+        await self.stage.patch(one, {"status": status}, subresource="status")
 
     async def _make_claims(self, pod: Pod) -> None:
         try:
@@ -153,6 +175,11 @@ class Volumes(Actor):
             claim = {"apiVersion": "v1", "kind": CLAIMS.kind, "metadata": meta}
             ref = CLAIMS.ref(name, pod.namespace)
             await self.stage.create(ref, {**claim, "spec": template.get("spec") or {}})
+
+
+def _reference(claim: PersistentVolumeClaim) -> JSON:
+    kind = {"apiVersion": "v1", "kind": CLAIMS.kind}
+    return {**kind, "name": claim.name, "namespace": claim.namespace, "uid": claim.uid}
 
 
 def _at(node: Node) -> list[JSON]:
