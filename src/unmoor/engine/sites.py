@@ -230,10 +230,7 @@ def types_left(
     types: Iterable[InstanceType], requirements: Requirements, requests: Resources
 ) -> tuple[InstanceType, ...]:
     """Return the types that suit, have room for ``requests`` and are to be had."""
-    return tuple(
-        one
-        for one in types
-        if resources.fits(requests, one.allocatable)
-        and suits(one, requirements)
-        and offerings_of(one, requirements)
+    suiting = all_suiting(types, requirements)
+    return all_sold(
+        (one for one in suiting if resources.fits(requests, one.allocatable)), requirements
     )
