@@ -44,7 +44,7 @@ LIMIT = "limit off by one"
 
 IN_THE_FAST_ENGINE: dict[str, tuple[Change, ...]] = {
     SPREAD: (
-        Change("bulk.layout", "most = one.spread.max_skew +", "most = one.spread.max_skew + 1 +"),
+        Change("bulk.layout", "return one.spread.max_skew +", "return one.spread.max_skew + 1 +"),
     ),
     APART: (Change("bulk.counting", "in self._holders.near(marks)\n", "in ()\n"),),
     DAEMONS: (Change("bulk.greedy", "amounts([base.daemons], ", "amounts([{}], "),),

@@ -136,7 +136,7 @@ def _looks(run: oracle.Run, ask: Ask) -> int:
 
 def _replayed(greedy: Greedy) -> oracle.Run:
     run = oracle.Run(greedy.scene)
-    run.standing = list(greedy.ground.standing)
+    run.standing = [greedy.ground.site(at) for at in range(greedy.ground.count)]
     run.opened = [machine.as_opened(greedy.types) for machine in greedy.fleet.all]
     run.remaining |= greedy.remaining
     run.watched = greedy.watched

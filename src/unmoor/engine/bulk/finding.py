@@ -8,6 +8,8 @@ Must not: choose between nodes other than by their order.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from unmoor.engine.bulk.counting import Counting
@@ -18,7 +20,17 @@ from unmoor.engine.bulk.tallies import Counts
 
 HEAD = 96
 """So many rows of each class are remembered."""
+LIKELY = 3
+"""So many of them are looked at one by one, which is cheaper where the pod is taken at once."""
 NONE = -1
+
+
+class Head(NamedTuple):
+    """The first rows of a class, whether these are all, and the first of them once more."""
+
+    rows: Counts
+    are_all: bool
+    likely: tuple[int, ...]
 
 
 class Finder:
@@ -28,7 +40,7 @@ class Finder:
         """Remember nothing yet."""
         self._ground = ground
         self._counting = counting
-        self._heads: dict[int, tuple[Counts, bool]] = {}
+        self._heads: dict[int, Head] = {}
 
     def forget(self) -> None:
         """Remember nothing: nodes have other pods than before."""
@@ -36,19 +48,35 @@ class Finder:
 
     def first(self, ask: Ask, layout: Layout) -> int:
         """Return the first row that takes the pod, NONE where no row does."""
-        rows, are_all = self.head(ask)
-        found = self._among(rows, ask, layout)
+        rows, are_all, likely = self.head(ask)
+        for at in likely:
+            if self._takes(at, ask, layout):
+                return at
+        found = self._among(rows[LIKELY:], ask, layout)
         if found == NONE and not are_all:
             found = self._among(np.flatnonzero(self._ground.candidates(ask)), ask, layout)
         return found
 
-    def head(self, ask: Ask) -> tuple[Counts, bool]:
-        """Return the first rows with room before anybody is placed, and whether these are all."""
+    def head(self, ask: Ask) -> Head:
+        """Return the first rows with room before anybody is placed."""
         found = self._heads.get(ask.number)
         if found is None:
             rows = np.flatnonzero(self._ground.had_room(ask))
-            found = self._heads[ask.number] = (rows[:HEAD].copy(), len(rows) <= HEAD)
+            likely = tuple(rows[:LIKELY].tolist())
+            found = self._heads[ask.number] = Head(rows[:HEAD].copy(), len(rows) <= HEAD, likely)
         return found
+
+    def _takes(self, at: int, ask: Ask, layout: Layout) -> bool:
+        ground = self._ground
+        return (
+            ground.takes(at, ask)
+            and all(
+                layout.lets_into(domains, int(ground.codes(domains)[at]))
+                for domains in layout.domains
+            )
+            and ground.is_free(at, ask)
+            and ground.has_volume_room(at, ask)
+        )
 
     def _among(self, rows: Counts, ask: Ask, layout: Layout) -> int:
         ground = self._ground

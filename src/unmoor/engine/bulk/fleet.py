@@ -108,6 +108,8 @@ class Fleet:
         """So often a machine's shape has changed."""
         self.changes: Counter[str] = Counter()
         """So often it has changed, by label, where a machine may lie."""
+        self.times = 0
+        """So often machines have been taken away, or put back as they were."""
         self._base_numbers: dict[int, int] = {}
         self._tables: dict[str, tuple[Domains, Flags]] = {}
         self._bits: dict[str, Counts] = {}
@@ -148,6 +150,7 @@ class Fleet:
             if self.all[at].name in names:
                 machine = self.own(at)
                 machine.is_gone = True
+                self.times += 1
                 machine.flags = np.zeros_like(machine.flags)
                 self.refresh(at)
 
@@ -165,6 +168,7 @@ class Fleet:
 
     def undo(self) -> None:
         """Be as before the simulation: only started machines are there, as at first."""
+        self.times += bool(self.new or self._before)
         del self.all[self.started :]
         for at, machine in self._before.items():
             self.all[at] = machine

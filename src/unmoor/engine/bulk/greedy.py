@@ -31,6 +31,7 @@ from unmoor.engine.company import watched_by
 from unmoor.engine.plan import Plan, name_of
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Scene, Started, Template
+from unmoor.engine.selection import Term
 from unmoor.engine.sites import Standing, Tenants
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import levels_of
@@ -90,6 +91,8 @@ class Greedy:
         self._potentials: dict[int, Potential] = {}
         self._suited: dict[int, Verdicts] = {}
         self._capacity: dict[str, Amounts] = {}
+        self._own: dict[int, tuple[Refusal, ...]] = {}
+        self._spread_among: dict[int, tuple[tuple[Hashable, Term], ...]] = {}
         for one in scene.started:
             self.fleet.open(self._next(one, one.name))
 
@@ -97,8 +100,9 @@ class Greedy:
         """Begin a simulation. ``gone``: started machines that are not there."""
         self.fleet.take_away(gone)
         self.refused: dict[Key, tuple[Refusal, ...]] = {}
-        self.queue = self._sorted(pods)
-        self.watched = watched_by(one.wish for one in self._first_asks())
+        asked = self._sorted(pods)
+        self.queue = deque((pod, 0) for pod, _ in asked)
+        self.watched = self._watched(ask for _, ask in asked)
         self.counting.begin(self.watched)
         self.remaining = {one.provisioner: dict(one.remaining) for one in self.templates}
         self._made: Counter[str] = Counter()
@@ -134,25 +138,31 @@ class Greedy:
                 queue.append((pod, level))
                 failed += 1
 
-    def _sorted(self, pods: Iterable[Pod]) -> deque[tuple[Pod, int]]:
+    def _sorted(self, pods: Iterable[Pod]) -> list[tuple[Pod, Ask]]:
         """Those that may run at all, the largest first."""
         found = []
         for pod in pods:
-            wish = self._ask(pod, 0).wish
-            if own := judge.own_refusals(wish):
+            ask = self._ask(pod, 0)
+            own = self._own.get(ask.number)
+            if own is None:
+                own = self._own[ask.number] = judge.own_refusals(ask.wish)
+            if own:
                 self.refused[pod.key] = own
             else:
-                found.append((oracle.order_of(pod, wish), pod))
-        return deque((pod, 0) for _, pod in sorted(found, key=lambda one: one[0]))
+                found.append((oracle.order_of(pod, ask.wish), pod, ask))
+        return [(pod, ask) for _, pod, ask in sorted(found, key=lambda one: one[0])]
 
-    def _first_asks(self) -> Iterator[Ask]:
-        """Each role once, in the order of the queue."""
-        seen: set[int] = set()
-        for pod, _ in self.queue:
-            ask = self._ask(pod, 0)
-            if ask.role not in seen:
-                seen.add(ask.role)
-                yield ask
+    def _watched(self, asks: Iterable[Ask]) -> tuple[Term, ...]:
+        """As ``company.watched_by``, each role being asked once."""
+        found: dict[Hashable, Term] = {}
+        for ask in asks:
+            terms = self._spread_among.get(ask.role)
+            if terms is None:
+                terms = tuple((one.content, one) for one in watched_by((ask.wish,)))
+                self._spread_among[ask.role] = terms
+            for content, term in terms:
+                found.setdefault(content, term)
+        return tuple(found.values())
 
     def _ask(self, pod: Pod, level: int) -> Ask:
         return self.crowd.ask(pod, level)

@@ -37,7 +37,11 @@ class Ground:
         self.count = len(standing)
         self.gone: dict[int, tuple[tuple[Person, int], ...]] = {}
         """Rows that are not there in this simulation, and who was on them."""
-        self._before: dict[int, tuple[Standing, Amounts]] = {}
+        self._before: dict[int, Amounts] = {}
+        """What was free, by row, where pods have been placed."""
+        self._emptier: dict[int, Standing] = {}
+        self._to_come: dict[int, list[Wish]] = {}
+        """Pods placed on a node that nobody has looked at since."""
         self._claims: dict[tuple[str, str], set[int]] | None = None
         self._crowd = crowd
         self._columns = columns
@@ -149,6 +153,13 @@ class Ground:
         fits = (self._free_at_first[at] >= asked) | (asked <= 0)
         return np.asarray(fits.all(axis=1) & ~self._is_overdrawn[at])
 
+    def takes(self, at: int, ask: Ask) -> bool:
+        """Return whether one row is open and has room now."""
+        if not self.is_open[at]:
+            return False
+        free = self.free[at]
+        return all(free[column] >= amount for column, amount in ask.asked)
+
     def has_room(self, rows: Counts, ask: Ask) -> Flags:
         """Return which of these rows are open and have room now."""
         found: Flags = self.is_open[rows] & fits_in(self.free[rows], ask.row)
@@ -156,13 +167,14 @@ class Ground:
 
     def is_free(self, at: int, ask: Ask) -> bool:
         """True when nobody on the node holds what the pod would hold."""
-        return not ask.wish.held or not collisions(ask.wish.held, self.standing[at].held)
+        return not ask.wish.held or not collisions(ask.wish.held, self.site(at).held)
 
     def has_volume_room(self, at: int, ask: Ask) -> bool:
         """True when the node can attach what the pod needs."""
-        needs, site = ask.wish.needs, self.standing[at]
-        if not site.place.volume_room or not any(need.driver for need in needs):
+        needs, room = ask.wish.needs, self.standing[at].place.volume_room
+        if not needs or not room or not any(need.driver for need in needs):
             return True
+        site = self.site(at)
         return not judge.attach_refusals(needs, site.attached, site.place.volume_room)
 
     def take_away(self, rows: Iterable[int]) -> None:
@@ -182,12 +194,13 @@ class Ground:
 
     def undo(self) -> None:
         """Be as before the simulation."""
-        for at, (site, free) in self._before.items():
-            self.standing[at] = site
+        for at, free in self._before.items():
             self.free[at] = free
+        for at, site in self._emptier.items():
+            self.standing[at] = site
         for at in self.gone:
             self.is_open[at] = not self._is_overdrawn[at]
-        self._before, self.gone = {}, {}
+        self._before, self._emptier, self._to_come, self.gone = {}, {}, {}, {}
 
     def is_claimed(self, namespace: str, claim: str) -> bool:
         """True when a pod on a standing node uses this claim."""
@@ -202,17 +215,25 @@ class Ground:
         return any(
             pod.namespace == namespace and claim in claims_of(pod)
             for at in self._before
-            for pod in self.standing[at].pods
+            for pod in self.site(at).pods
         )
 
     def put(self, at: int, ask: Ask) -> None:
         """Promise room on a node."""
-        site = self.standing[at]
         if at not in self._before:
-            self._before[at] = (site, self.free[at].copy())
-            site = self.standing[at] = site.copy()
-        site.put(ask.wish)
+            self._before[at] = self.free[at].copy()
+        self._to_come.setdefault(at, []).append(ask.wish)
         self.free[at] -= ask.row
+
+    def site(self, at: int) -> Standing:
+        """Return a node with all that has been promised away on it."""
+        to_come = self._to_come.pop(at, ())
+        if to_come and at not in self._emptier:
+            self._emptier[at] = self.standing[at]
+            self.standing[at] = self.standing[at].copy()
+        for wish in to_come:
+            self.standing[at].put(wish)
+        return self.standing[at]
 
 
 def _is_overdrawn(site: Standing) -> bool:

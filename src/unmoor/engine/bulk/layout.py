@@ -136,6 +136,26 @@ class Layout:
         found[where < 0] = not self.needs_domain(domains.key)
         return found
 
+    def lets_into(self, domains: Domains, domain: int) -> bool:
+        """Return the same for a single domain."""
+        if domain < 0:
+            return not self.needs_domain(domains.key)
+        self._grow(domains)
+        for at, one in enumerate(self.spreads):
+            tally = one.tally
+            is_here = tally.domains is domains
+            if is_here and tally.certain[domain] + tally.possible[domain] > self._most(at):
+                return False
+        for group in self.near:
+            for tally in () if group.may_begin else group.tallies:
+                if tally.domains is domains and not tally.certain[domain] > 0:
+                    return False
+        return not any(
+            tally.certain[domain] + tally.possible[domain]
+            for tally in self.apart
+            if tally.domains is domains
+        )
+
     def _grow(self, domains: Domains) -> None:
         for tally in self.tallies:
             if tally.domains is domains:
@@ -146,8 +166,7 @@ class Layout:
     ) -> Flags:
         for at, one in enumerate(self.spreads):
             if one.tally.domains is domains:
-                most = one.spread.max_skew + self._emptiest(at) - int(one.is_counted)
-                found &= one.tally.most(where) <= most
+                found &= one.tally.most(where) <= self._most(at)
         for group in self.near:
             for tally in () if group.may_begin else group.tallies:
                 if tally.domains is domains:
@@ -156,6 +175,11 @@ class Layout:
             if tally.domains is domains:
                 found &= tally.most(where) == 0
         return found
+
+    def _most(self, at: int) -> int:
+        """So many there may be where the pod goes, as a spread constraint has it."""
+        one = self.spreads[at]
+        return one.spread.max_skew + self._emptiest(at) - int(one.is_counted)
 
     def _emptiest(self, at: int) -> int:
         """How many pods the emptiest domain of a spread constraint has."""

@@ -55,9 +55,9 @@ class Presence:
     def begin(self, fleet: Fleet) -> None:
         """Look at the machines of another simulation."""
         self._fleet = fleet
-        self._epoch += _EPOCH
+        self._epoch = fleet.times * _EPOCH
         suits = self._suits_base
-        if suits is not None:
+        if suits is not None and self._by_base is None:
             self._by_base = Verdicts(lambda number: suits(fleet.known_bases[number]))
 
     @property
