@@ -141,6 +141,7 @@ async def it_launches_the_cheapest_that_is_large_enough(ground: Ground) -> None:
     known = [price for price in prices.values() if price is not None]
 
     assert prices[made.instance_type, made.zone] == min(known)
+    assert made.price_usd_per_h in {None, min(known)}, "a cloud may not know"
 
 
 @case

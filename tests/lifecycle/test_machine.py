@@ -46,6 +46,7 @@ def test_t124_it_is_launched_afterwards() -> None:
     ]
     assert found.metadata.labels[names.CAPACITY_TYPE] == names.ON_DEMAND
     assert found.metadata.labels[names.INSTANCE_TYPE] == "m.large"
+    assert found.metadata.annotations[names.PRICE] == "unknown", "nobody has said"
     assert found.status.capacity["cpu"] == "4"
     assert world.counted("machines_launched") == 1
 

@@ -119,6 +119,7 @@ def columns(crd: dict[str, Any]) -> list[str]:
 
 
 def test_columns_of_spec_1_1_and_1_2() -> None:
+    """And what a Machine costs, last."""
     assert columns(crds.provisioner()) == ["Template", "Weight"]
     assert columns(crds.machine()) == [
         "Type",
@@ -129,6 +130,7 @@ def test_columns_of_spec_1_1_and_1_2() -> None:
         "Capacity",
         "Provisioner",
         "Template",
+        "USD per hour",
     ]
 
 

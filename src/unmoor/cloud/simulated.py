@@ -24,7 +24,7 @@ from unmoor.cloud import choice
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.pricing import Choice
 from unmoor.model.base import JSON, Ref
-from unmoor.model.cluster import SIMULATED_SCHEME, Instance
+from unmoor.model.cluster import SIMULATED_SCHEME, Instance, InstanceSpec
 from unmoor.model.instance import CloudInstance, InstanceState, InstanceType, LaunchRequest
 from unmoor.model.kinds import CONFIG_MAPS, INSTANCES
 from unmoor.model.requirement import RequirementError
@@ -207,7 +207,17 @@ class SimulatedCloud:
             labels=labels,
             capacity=dict(kind.capacity) if kind else {},
             allocatable=dict(kind.allocatable) if kind else {},
+            price_usd_per_h=_price(kind, spec) if kind else None,
         )
+
+
+def _price(kind: InstanceType, spec: InstanceSpec) -> float | None:
+    sold = (
+        one.price_usd_per_h
+        for one in kind.offerings
+        if (one.zone, one.capacity_type) == (spec.zone, spec.capacity_type)
+    )
+    return next(sold, None)
 
 
 def instance_name(token: str) -> str:

@@ -322,7 +322,10 @@ def _copy(machine: Machine, instance: CloudInstance, moment: Moment) -> Step[int
     wanted = labels_of(machine, instance)
     missing = {key: value for key, value in wanted.items() if key not in machine.metadata.labels}
     if missing:
-        return Step(effects=(describe(machine, labels=missing, why="what the cloud launched"),))
+        price = instance.price_usd_per_h
+        cost = {names.PRICE: "unknown" if price is None else f"{price:.6g}"}
+        why = "what the cloud launched"
+        return Step(effects=(describe(machine, labels=missing, annotations=cost, why=why),))
     status: dict[str, Any] = {
         "providerID": instance.provider_id,
         "capacity": resources.render(instance.capacity),

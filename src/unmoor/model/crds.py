@@ -139,10 +139,10 @@ def _column(name: str, path: str, *, kind: str = "string", wide: bool = False) -
     return column | ({"priority": 1} if wide else {})
 
 
-def _label(key: str) -> str:
-    """The path of a label, whose dots must not be read as steps."""
+def _label(key: str, of: str = "labels") -> str:
+    """The path of a label or annotation, whose dots must not be read as steps."""
     escaped = key.replace(".", r"\.")
-    return f".metadata.labels.{escaped}"
+    return f".metadata.{of}.{escaped}"
 
 
 def _definition(
@@ -268,6 +268,7 @@ def machine() -> JSON:
             _column("Capacity", _label(names.CAPACITY_TYPE), wide=True),
             _column("Provisioner", _label(names.PROVISIONER_NAME), wide=True),
             _column("Template", ".spec.machineTemplateRef.name", wide=True),
+            _column("USD per hour", _label(names.PRICE, "annotations"), wide=True),
         ],
     )
 

@@ -32,7 +32,10 @@ class InstanceState(StrEnum):
 
 
 class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine of the cloud. ``token``: the attempt that made it; ``cluster``: who owns it."""
+    """One machine of the cloud. ``token``: the attempt that made it; ``cluster``: who owns it.
+
+    ``price_usd_per_h``: as far as the cloud knows.
+    """
 
     provider_id: str
     state: InstanceState
@@ -47,6 +50,7 @@ class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     capacity: dict[str, int] = {}
     allocatable: dict[str, int] = {}
+    price_usd_per_h: float | None = None
 
 
 class OfferingName(msgspec.Struct, frozen=True):
