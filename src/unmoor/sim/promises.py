@@ -92,9 +92,14 @@ class Promises:
         """Machines, by uid, that are not launched yet, and the pods that they were made for."""
         self._changed_at = 0.0
         self._disturbed_at = 0.0
+        self._judged: tuple[Places, Mapping[str, JSON]] | None = None
+        """The plan that was judged last, on the world as it still is."""
+        self._judgement: list[tuple[str, str, oracle.Refusals]] = []
         truth.server.observers.append(self._observe)
 
     def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
+        if entry.obj.get("kind") in vacancies.LOOKED_AT:
+            self._judged = None
         if entry.obj.get("kind") == "Machine":
             self._look_for_room(entry.obj)
         old = None if entry.old is None else _decisive(entry.old)
@@ -115,7 +120,7 @@ class Promises:
         lately = plan.at_s - blind_s - PLANNING_S
         is_alone = not any(who != plan.who and at >= lately for who, at in truth.made.values())
         if self._changed_at < lately and is_alone:
-            for pod, place, why in refused(truth, plan.places, plan.failed):
+            for pod, place, why in self._refused(plan):
                 said = "; ".join(map(str, why)) or "it is not there"
                 self._breach(KEPT, f"{plan.who}: pod {pod} was promised {place}: {said}")
         for place, keys in plan.places.items():
@@ -132,6 +137,14 @@ class Promises:
             if made is not None:
                 self._meant[true.uid(made)] = keys
                 self._look_for_room(made)
+
+    def _refused(self, plan: Promised) -> list[tuple[str, str, oracle.Refusals]]:
+        """As :func:`refused` says. The same plan, while nothing has changed, is judged once."""
+        asked = (plan.places, plan.failed)
+        if asked != self._judged:
+            self._judgement = list(refused(self._truth, *asked))
+            self._judged = asked
+        return self._judgement
 
     def _compare(self, who: str, pod: JSON, place: str, blind_s: float) -> None:
         """With where the pod was to go before: no second machine for it, while all is quiet."""
@@ -176,7 +189,7 @@ def refused(
     """
     where = {key: place for place, keys in places.items() for key in keys}
     bodies = (truth.get("Pod", name, namespace) for namespace, name in where)
-    pods = [vacancies.typed(one) for one in bodies if one is not None and _still_waits(truth, one)]
+    pods = [truth.typed(one) for one in bodies if one is not None and _still_waits(truth, one)]
     if not pods:
         return
     run = oracle.Run(vacancies.scene_now(truth, pods, instead=failed))

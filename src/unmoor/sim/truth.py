@@ -13,10 +13,13 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from unmoor.model import names
 from unmoor.model.base import JSON
 from unmoor.model.cluster import SIMULATED_SCHEME
 from unmoor.model.instance import InstanceType
+from unmoor.model.kinds import KINDS
 from unmoor.sim.apiserver.server import Server
 from unmoor.sim.apiserver.storage import Entry
 
@@ -75,6 +78,7 @@ class Truth:
         self.going: set[str] = set()
         """Names of nodes of ours that were ever deleted, or whose Machine was: the node follows it.
         Names of machines do not come twice."""
+        self._typed: dict[tuple[str, str, str], tuple[JSON, Any]] = {}
 
     # Reading.
 
@@ -85,6 +89,15 @@ class Truth:
     def get(self, kind: str, name: str, namespace: str = "") -> JSON | None:
         """One object."""
         return self.server.store.tables[kind].objects.get((namespace, name))
+
+    def typed(self, body: JSON) -> Any:
+        """One of the server's objects as the model knows it, read once for each of its versions."""
+        meta = body["metadata"]
+        where = (body["kind"], meta.get("namespace", ""), meta["name"])
+        known = self._typed.get(where)
+        if known is None or known[0] is not body:
+            known = self._typed[where] = (body, typed(body))
+        return known[1]
 
     def now(self) -> datetime:
         """True time."""
@@ -235,6 +248,11 @@ class Truth:
             return
         self.admitted.add(uid(pod))
         self.rounds[pod["spec"].get("nodeName", ""), owner_of(pod)] += 1
+
+
+def typed(body: JSON) -> Any:
+    """An object as the model knows it."""
+    return msgspec.convert(body, KINDS[body["kind"]].type, strict=False)
 
 
 def name(obj: JSON) -> str:

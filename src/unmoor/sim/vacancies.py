@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from unmoor.engine.scene import Doubts, Scene
 from unmoor.engine.scenery import scene_of
 from unmoor.model import names
 from unmoor.model.base import JSON
-from unmoor.model.kinds import KINDS, PODS
+from unmoor.model.kinds import PODS
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.sim import truth as true
@@ -57,7 +56,7 @@ def overlooked(truth: Truth, made: JSON, blind_s: float, skew_s: float = 0.0) ->
     made_lately = [one for one, (_, at) in truth.made.items() if at > lately]
     if truth.room_at > lately or any(one != true.uid(made) for one in made_lately):
         return
-    pods = [typed(body) for body in truth.placeless(blind_s)]
+    pods = [truth.typed(body) for body in truth.placeless(blind_s)]
     late = [true.name(one) for one in truth.all("Node") if _is_late(truth, one, blind_s + skew_s)]
     found = scene_now(truth, pods, without=[true.name(made)], late=late)
     started = found.started if truth.is_in_stock else ()
@@ -90,7 +89,7 @@ def scene_now(
     ``instead``: machines by name, as if they were like this, whether they are there or not.
     """
     there = (one for kind in LOOKED_AT for one in truth.all(kind) if not _is_among(instead, one))
-    view = View.of(*map(typed, there), *map(typed, instead.values()))
+    view = View.of(*map(truth.typed, there), *map(true.typed, instead.values()))
     placing = [pod.key for pod in pods if view.get(PODS, pod.name, pod.namespace) is not None]
     return scene_of(
         view, truth.types, without=tuple(without), placing=placing, doubts=Doubts(frozenset(late))
@@ -99,8 +98,3 @@ def scene_now(
 
 def _is_among(machines: Mapping[str, JSON], obj: JSON) -> bool:
     return obj["kind"] == "Machine" and true.name(obj) in machines
-
-
-def typed(body: JSON) -> Any:
-    """Return an object as the engine knows it."""
-    return msgspec.convert(body, KINDS[body["kind"]].type, strict=False)
