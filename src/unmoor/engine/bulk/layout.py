@@ -113,7 +113,7 @@ class Layout:
         for tally in (*(one.tally for one in self.spreads), *self.watched):
             if tally.domains.key == key:
                 tally.grow()
-                return (int(tally.certain[domain] + tally.possible[domain]), name)
+                return (tally.most_in(domain), name)
         return (0, name)
 
     def allowed(self, domains: Domains) -> Flags:
@@ -144,17 +144,13 @@ class Layout:
         for at, one in enumerate(self.spreads):
             tally = one.tally
             is_here = tally.domains is domains
-            if is_here and tally.certain[domain] + tally.possible[domain] > self._most(at):
+            if is_here and tally.most_in(domain) > self._most(at):
                 return False
         for group in self.near:
             for tally in () if group.may_begin else group.tallies:
                 if tally.domains is domains and not tally.certain[domain] > 0:
                     return False
-        return not any(
-            tally.certain[domain] + tally.possible[domain]
-            for tally in self.apart
-            if tally.domains is domains
-        )
+        return not any(tally.most_in(domain) for tally in self.apart if tally.domains is domains)
 
     def _grow(self, domains: Domains) -> None:
         for tally in self.tallies:

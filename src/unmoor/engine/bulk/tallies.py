@@ -40,8 +40,12 @@ class Tally:
         self.people: dict[int, tuple[Person, int]] = {}
         """Whoever of those met so far is counted, by number, and how often."""
         self.certain: Counts = np.zeros(domains.room, dtype=np.int64)
-        self.possible: Counts = np.zeros(domains.room, dtype=np.int64)
-        self.sites: Counts = np.zeros(domains.room, dtype=np.int64)
+        self.possible: Counts = _nothing(domains.room)
+        """It takes no memory while there is nobody who may be in one of several domains."""
+        self.sites: Counts = _nothing(domains.room)
+        """Only for whoever asks where anything lies at all, as ``presence`` shows."""
+        if presence is not None:
+            self.sites = np.zeros(domains.room, dtype=np.int64)
         self.total = 0
         self.version = 0
         self.keys: frozenset[str] = frozenset((domains.key,))
@@ -66,8 +70,8 @@ class Tally:
         room = self.domains.room
         if room > len(self.certain):
             self.certain = longer(self.certain, room)
-            self.possible = longer(self.possible, room)
-            self.sites = longer(self.sites, room)
+            self.possible = _longer(self.possible, room)
+            self.sites = _longer(self.sites, room)
 
     def present(self) -> Flags:
         """Return the domains in which something lies that counts, with pods or without."""
@@ -76,8 +80,12 @@ class Tally:
 
     def most(self, where: Counts | slice[None, None, None]) -> Counts:
         """So many there may be in each of these domains."""
-        found: Counts = self.certain[where] + self.possible[where]
-        return found
+        found: Counts = self.certain[where]
+        return found + self.possible[where] if self.possible.flags.writeable else found
+
+    def most_in(self, domain: int) -> int:
+        """So many there may be in one of them."""
+        return int(self.certain[domain] + self.possible[domain])
 
     def count_standing(
         self, codes: Counts, counts: Flags, people: Iterable[tuple[Person, Counts, Counts]]
@@ -89,7 +97,8 @@ class Tally:
         """
         self.grow()
         listed = counts & (codes >= 0)
-        np.add.at(self.sites, codes[listed], 1)
+        if self.presence is not None:
+            np.add.at(self.sites, codes[listed], 1)
         for person, nodes, times in people:
             weight = self.weight(person)
             if weight:
@@ -103,7 +112,8 @@ class Tally:
         if domain >= len(self.certain):
             self.grow()
         self.certain[domain] += pods
-        self.sites[domain] += sites
+        if sites and self.presence is not None:
+            self.sites[domain] += sites
         self.total += pods
         self.version += 1
 
@@ -117,10 +127,21 @@ class Tally:
         domains, pods = share
         if domains and domains[-1] >= len(self.certain):
             self.grow()
+        if len(domains) > 1 and not self.possible.flags.writeable:
+            self.possible = np.zeros(len(self.certain), dtype=np.int64)
         counted = self.certain if len(domains) == 1 else self.possible
         for one in domains:
             counted[one] += sign * pods
         self.total += sign * pods * len(domains)
+
+
+def _nothing(room: int) -> Counts:
+    """Zeros that cannot be changed: one for all domains, however many there are."""
+    return np.broadcast_to(np.int64(0), (room,))
+
+
+def _longer(counts: Counts, room: int) -> Counts:
+    return longer(counts, room) if counts.flags.writeable else _nothing(room)
 
 
 class Book:
