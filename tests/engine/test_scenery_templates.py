@@ -304,6 +304,25 @@ def test_a_started_machine_may_become_what_its_requirements_name() -> None:
     assert one.requirements.get("team").only_value == "red"
 
 
+@pytest.mark.parametrize(
+    ("given", "types"),
+    [
+        pytest.param("m.large", ["m.large"], id="on sale"),
+        pytest.param("m.unheard-of", ["m.small"], id="not on sale: as it asked"),
+    ],
+)
+def test_what_the_cloud_gave_holds_whatever_the_machine_asks_for(
+    given: str, types: list[str]
+) -> None:
+    """Its labels tell before its status does."""
+    wanted = (wants(names.INSTANCE_TYPE, "In", "m.small"), wants("size", "In", "small"))
+    labels = {names.INSTANCE_TYPE: given, names.ZONE: "z1", "size": "other"}
+    one = started(machine("m-a", is_new=True, requirements=wanted, labels=labels))
+
+    assert types_of(one) == types
+    assert one.requirements.get("size").only_value == "other"
+
+
 def test_a_started_machine_stays_a_place_when_all_its_types_are_sold_out() -> None:
     """The cloud has not been asked for it yet; it may have some again by then."""
     gone = instance_type("m.gone", is_available=False)

@@ -72,6 +72,26 @@ def test_a_node_that_comes_back_in_time_takes_them() -> None:
     assert [one.name for one in made(world)] == ["m-a"]
 
 
+@pytest.mark.parametrize("is_on_sale", [True, False])
+def test_a_machine_of_another_type_than_it_asked_for_is_not_bought_again(
+    *, is_on_sale: bool
+) -> None:
+    """T316: the label says so a step before the machine is known to be launched."""
+    given = builders.instance().instance_type
+    types = [
+        instance_type(name, zones=("z1",), sold=[("z1", names.ON_DEMAND)])
+        for name in ("asked-for", *([given] if is_on_sale else []))
+    ]
+    only = {"key": names.INSTANCE_TYPE, "operator": "In", "values": ["asked-for"]}
+    world = planned(waiting(), provisioner(requirements=[only]), types=tuple(types))
+    first = the_one(world)
+    for _ in range(6):
+        world.step(MACHINE, first.name)
+        world.run(PROVISIONING, for_s=12, tick_s=6)
+
+    assert the_one(world).metadata.labels[names.INSTANCE_TYPE] == given
+
+
 def test_while_the_cloud_has_no_capacity_one_machine_at_a_time_is_tried() -> None:
     """Until one is launched; then the others follow."""
     world = planned(*(waiting(f"web-{number}", spec={"affinity": APART}) for number in range(4)))

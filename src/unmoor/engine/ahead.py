@@ -149,13 +149,21 @@ def _future(
 ) -> _Future | None:
     """None when its requirements mean nothing. Types out of stock count for the capacity, too.
 
-    Where all of them are, its types are all of them.
+    Where all of them are, its types are all of them. Its labels hold, whatever it asks for: the
+    node will have them, and the cloud's answer stands there first. A type that is not on sale says
+    nothing: until the machine has its capacity, it counts as one of those that it asks for.
     """
     try:
         written = Requirements.from_api(machine.spec.requirements)
     except RequirementError:
         return None
-    requirements = written.intersection(Requirements.from_labels(machine.metadata.labels))
+    labels = dict(machine.metadata.labels)
+    if labels.get(names.INSTANCE_TYPE, "") not in by_name:
+        labels.pop(names.INSTANCE_TYPE, None)
+    has = Requirements.from_labels(labels)
+    requirements = has.intersection(
+        Requirements.all_of(one for one in written if one.key not in has)
+    )
     wanted = requirements.get(names.INSTANCE_TYPE)
     named = by_name if wanted.is_complement else sorted(wanted.values & by_name.keys())
     suiting = _suiting((by_name[name] for name in named), requirements)

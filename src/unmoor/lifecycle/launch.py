@@ -14,6 +14,7 @@ Must not: choose an instance type; the cloud chooses among what the requirements
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, TypeAlias, assert_never
 
 import msgspec
@@ -345,15 +346,11 @@ def labels_of(machine: Machine, instance: CloudInstance) -> dict[str, str]:
         names.ZONE: instance.zone,
         names.CAPACITY_TYPE: instance.capacity_type,
     }
-    return {
-        **instance.labels,
-        **{key: value for key, value in shape.items() if value},
-        **_single_valued(machine, instance),
-        **machine.metadata.labels,
-    }
+    said = {**instance.labels, **{key: value for key, value in shape.items() if value}}
+    return {**said, **_single_valued(machine, said), **machine.metadata.labels}
 
 
-def _single_valued(machine: Machine, instance: CloudInstance) -> dict[str, str]:
+def _single_valued(machine: Machine, said: Mapping[str, str]) -> dict[str, str]:
     """What the cloud really launched wins over a wish that it did not fulfil."""
     values = {}
     for one in machine.spec.requirements:
@@ -362,6 +359,6 @@ def _single_valued(machine: Machine, instance: CloudInstance) -> dict[str, str]:
         except RequirementError:
             continue
         only = wanted.only_value
-        if only is not None and instance.labels.get(wanted.key, only) == only:
+        if only is not None and said.get(wanted.key, only) == only:
             values[wanted.key] = only
     return values
