@@ -145,7 +145,7 @@ def test_a_machine_that_nobody_uses_is_told(heard: Heard) -> None:
     heard.narrator.see(waiting("web-1", ""), pod("web-1", on="i-b", is_ready=False))
 
     assert heard.texts() == [
-        "nobody uses general-a: the pods that it was ordered for are elsewhere, or gone"
+        "nobody waits for general-a: the pods that it was ordered for are elsewhere, or gone"
     ]
 
 

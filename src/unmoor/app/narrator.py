@@ -218,8 +218,8 @@ class Narrator:
         """Tell of a machine whose pods are all elsewhere, or gone, before it had any."""
         own = self.bookings
         for machine in own.leave(pod.key) if is_gone else own.use(pod.key, pod.node_name):
-            text = f"nobody uses {machine}: the pods that it was ordered for are elsewhere, or gone"
-            self.tell("unmoor", text)
+            why = "the pods that it was ordered for are elsewhere, or gone"
+            self.tell("unmoor", f"nobody waits for {machine}: {why}")
 
     def _disruption(self, old: Disruption | None, new: Disruption | None) -> None:
         if new is None or (old is not None and old.phase == new.phase):
