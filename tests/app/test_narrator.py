@@ -9,9 +9,11 @@ from tests.app.test_metrics import HandClock
 from tests.builders import machine, moment, pod
 from unmoor.app.narrator import AGAIN_S, Line, Narrator
 from unmoor.lifecycle.effects import Create, Nominate
+from unmoor.lifecycle.registration import STARTUP_TAINTS_EXIST
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Condition
 from unmoor.model.kinds import MACHINES, PODS
+from unmoor.model.machine import MACHINE_INITIALIZED
 from unmoor.model.pod import Pod
 from unmoor.policy.verdict import Method, Reason, Verdict
 from unmoor.runtime.story import Outcome, Record
@@ -147,6 +149,21 @@ def test_a_machine_that_nobody_uses_is_told(heard: Heard) -> None:
     assert heard.texts() == [
         "nobody waits for general-a: the pods that it was ordered for are elsewhere, or gone"
     ]
+
+
+def test_a_node_that_somebody_has_to_open_first_is_told_and_what_is_waited_for(
+    heard: Heard,
+) -> None:
+    message = "node i-a still has the startup taint agent-not-ready"
+    closed = Condition(
+        type=MACHINE_INITIALIZED, status="False", reason=STARTUP_TAINTS_EXIST, message=message
+    )
+    joined = machine("general-a", node_name="i-a", conditions=(closed,))
+
+    for _ in range(2):
+        heard.narrator.see(joined, joined)
+
+    assert heard.texts() == [f"general-a takes no pods yet: {message}"]
 
 
 def test_what_is_launched_is_told_with_zone_capacity_type_and_price(heard: Heard) -> None:

@@ -18,12 +18,13 @@ import msgspec
 from unmoor.app.bookings import Bookings
 from unmoor.app.told import Told
 from unmoor.lifecycle.effects import Create, Evict, Nominate
+from unmoor.lifecycle.registration import STARTUP_TAINTS_EXIST
 from unmoor.model import names
 from unmoor.model.base import condition_of
 from unmoor.model.cluster import Instance
 from unmoor.model.disruption import Disruption
 from unmoor.model.instance import InstanceType
-from unmoor.model.machine import Machine
+from unmoor.model.machine import MACHINE_INITIALIZED, Machine
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.pod import Pod
@@ -156,6 +157,7 @@ class Narrator:
             self.bill.start(new.provider_id, self.at_s, price)
             what = f"{new.instance_type} in {new.zone}, {new.capacity_type}"
             self._buy(f"launched {new.name}: {what}, {said}", is_ours=is_ordered)
+        self._closed(new)
         if new.is_empty and (old is None or not old.is_empty):
             self.empty_since[new.node_name] = self.at_s
             self.provisioner_of[new.node_name] = new.provisioner_name
@@ -163,6 +165,15 @@ class Narrator:
             self.tell("unmoor", f"node {new.node_name} is empty{why}; its time begins to run")
         if old is not None and old.is_empty and not new.is_empty:
             self.empty_since.pop(new.node_name, None)
+
+    def _closed(self, machine: Machine) -> None:
+        """Somebody has to open its node first; it may be that nobody will."""
+        held = condition_of(machine.status.conditions, MACHINE_INITIALIZED)
+        if held is None or held.reason != STARTUP_TAINTS_EXIST:
+            return
+        if self._is_news((machine.name, held.reason), held.message):
+            text = f"{machine.name} takes no pods yet: {held.message}"
+            self.tell("unmoor", text, is_warning=True)
 
     def _node(self, old: Node | None, new: Node | None) -> None:
         if new is None:

@@ -37,6 +37,9 @@ MACHINE_ONLY_ANNOTATIONS = frozenset((names.LAUNCH_ATTEMPT, names.LINKED))
 Waiting = tuple[str, str]
 """(reason, message): the first thing that is still missing."""
 
+STARTUP_TAINTS_EXIST = "StartupTaintsExist"
+"""Why a machine is not initialized: somebody else is to do something first."""
+
 
 def node_of(view: View, machine: Machine) -> Node | Waiting:
     """Return the one node of a machine, or why there is none."""
@@ -199,7 +202,7 @@ def what_is_missing(machine: Machine, node: Node) -> Waiting | None:
         return "NodeNotReady", f"node {node.name} is not Ready"
     for one in machine.spec.startup_taints:
         if taint.has(node.spec.taints, one):
-            return "StartupTaintsExist", (
+            return STARTUP_TAINTS_EXIST, (
                 f"node {node.name} still has the startup taint {one.identity_text}: "
                 "whatever it waits for must remove it"
             )
