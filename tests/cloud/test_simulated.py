@@ -9,6 +9,7 @@ from tests.sim.actors.cluster import Cluster, in_virtual_time
 from unmoor.cloud import simulated
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model.base import JSON, Ref
+from unmoor.model.cluster import SIMULATED_SHELF
 from unmoor.model.instance import LaunchRequest
 from unmoor.model.kinds import INSTANCES, KINDS
 from unmoor.runtime.around import ApiAround
@@ -83,7 +84,7 @@ async def test_an_instance_is_an_api_object_named_after_its_token() -> None:
 async def test_stock_outs_are_read_from_a_config_map() -> None:
     cluster = Cluster()
     first = await cluster.cloud.create(ASKED)
-    ref = simulated.SETTINGS
+    ref = SIMULATED_SHELF
     body = {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -16,12 +16,12 @@ import pytest
 from tests import controlplane
 from tests.contract import cloud_launching, cloud_living  # noqa: F401 - for their cases
 from tests.contract.cloud_port import CASES, Ground
-from unmoor.cloud import simulated
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.kube import config
 from unmoor.kube.client import KubeApi
 from unmoor.model.base import JSON
+from unmoor.model.cluster import SIMULATED_SHELF, UNAVAILABLE
 from unmoor.model.crds import all_crds
 from unmoor.model.kinds import INSTANCES
 from unmoor.runtime.clock import SystemClock
@@ -49,16 +49,16 @@ class SimulatedGround:
 
     async def sell_out(self, instance_type: str, zone: str, capacity_type: str) -> None:
         line = f"{instance_type} {zone} {capacity_type}"
-        await self._stock({simulated.UNAVAILABLE: line})
+        await self._stock({UNAVAILABLE: line})
 
     async def restock(self) -> None:
-        await self._stock({simulated.UNAVAILABLE: ""})
+        await self._stock({UNAVAILABLE: ""})
 
     async def pull_the_plug(self, provider_id: str) -> None:
         await self.api.delete(INSTANCES.ref(provider_id.rpartition("/")[2]))
 
     async def _stock(self, data: JSON) -> None:
-        ref = simulated.SETTINGS
+        ref = SIMULATED_SHELF
         meta = {"name": ref.name, "namespace": ref.namespace}
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
         try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+from unmoor.model.cluster import SIMULATED_SHELF, UNAVAILABLE
 from unmoor.sim import virtual
 from unmoor.sim.apiserver import Server
 from unmoor.sim.demands import Shortage
 from unmoor.sim.direct import DirectApi
-from unmoor.sim.shortages import SHELF, Shortages
+from unmoor.sim.shortages import Shortages
 from unmoor.sim.virtual import EPOCH, VirtualClock
 
 
@@ -23,10 +24,10 @@ def test_each_begins_and_ends_in_its_time_and_all_end_at_once() -> None:
         seen = []
         for at_s in (11.0, 22.0, 33.0):
             await clock.sleep(at_s - clock.now().mono)
-            seen.append((await api.get(SHELF))["data"]["unavailable"])
+            seen.append((await api.get(SIMULATED_SHELF))["data"][UNAVAILABLE])
         going_on.cancel()
         await shortages.end()
-        seen.append((await api.get(SHELF))["data"]["unavailable"])
+        seen.append((await api.get(SIMULATED_SHELF))["data"][UNAVAILABLE])
         return seen
 
     both = "m5.* * spot\n* us-east-1a *"

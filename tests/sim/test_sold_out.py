@@ -7,10 +7,10 @@ from collections import Counter
 from tests.scenarios import objects
 from tests.scenarios.virtual import NAMESPACE, QUICK
 from unmoor.cloud.catalogue import ec2_types
-from unmoor.cloud.simulated import SETTINGS as SHELF
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model import names
 from unmoor.model.base import JSON
+from unmoor.model.cluster import SIMULATED_SHELF, UNAVAILABLE
 from unmoor.runtime.controller import Options
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.virtual import run
@@ -18,7 +18,7 @@ from unmoor.sim.world import Process, World
 
 PODS = 8
 HOUR_S = 3_600.0
-SHELVES = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": SHELF.name}}
+SHELVES = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": SIMULATED_SHELF.name}}
 APART = {
     "podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -53,7 +53,7 @@ class SoldOut:
                 objects.settings(NAMESPACE),
                 objects.provisioner("red", labels={objects.FIELD: "apps"}),
                 objects.namespace("apps"),
-                (SHELF, {**SHELVES, "data": {"unavailable": "* * *"}}),
+                (SIMULATED_SHELF, {**SHELVES, "data": {UNAVAILABLE: "* * *"}}),
                 objects.deployment("web", namespace="apps", replicas=PODS, affinity=APART),
             ):
                 await world.api.create(ref, body)
@@ -63,7 +63,7 @@ class SoldOut:
             tables = world.server.store.tables
             self.told = list(tables["Event"].objects.values())
             world.server.observers.remove(self._observe)
-            await world.api.patch(SHELF, {"data": {"unavailable": ""}})
+            await world.api.patch(SIMULATED_SHELF, {"data": {UNAVAILABLE: ""}})
             await world.clock.sleep(HOUR_S / 3)
             pods = tables["Pod"].objects.values()
             self.ran = sum(pod["status"].get("phase") == "Running" for pod in pods)

@@ -24,9 +24,15 @@ from unmoor.cloud import choice
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.pricing import Choice
 from unmoor.model.base import JSON, Ref
-from unmoor.model.cluster import SIMULATED_SCHEME, Instance, InstanceSpec
+from unmoor.model.cluster import (
+    SIMULATED_SCHEME,
+    SIMULATED_SHELF,
+    UNAVAILABLE,
+    Instance,
+    InstanceSpec,
+)
 from unmoor.model.instance import CloudInstance, InstanceState, InstanceType, LaunchRequest
-from unmoor.model.kinds import CONFIG_MAPS, INSTANCES
+from unmoor.model.kinds import INSTANCES
 from unmoor.model.requirement import RequirementError
 from unmoor.runtime.ports import Api, ApiError, CloudError, Query, Unreachable
 
@@ -34,9 +40,6 @@ T = TypeVar("T")
 
 CLUSTER_LABEL = "sim.unmoor.dev/cluster"
 """On an Instance: a digest of the cluster's name, which may be no label value."""
-SETTINGS = CONFIG_MAPS.ref("unmoor-sim-cloud", "kube-system")
-UNAVAILABLE = "unavailable"
-"""Its key: one stock-out a line."""
 ID_CHARS = 17
 """Hexadecimal digits in an instance's name, as on EC2."""
 PAGE_SIZE = 500
@@ -130,9 +133,9 @@ class SimulatedCloud:
 
     async def _settings(self) -> dict[str, str]:
         try:
-            body = await self._api.get(SETTINGS)
+            body = await self._api.get(SIMULATED_SHELF)
         except ApiError as error:
-            if error.is_absence_of(SETTINGS):
+            if error.is_absence_of(SIMULATED_SHELF):
                 return {}
             raise
         data: dict[str, str] = body.get("data") or {}

@@ -16,12 +16,28 @@ import msgspec
 
 from unmoor.model import resources, taint
 from unmoor.model.instance import InstanceType
-from unmoor.model.kinds import ATTACHMENTS, CLAIMS, NAMESPACES, STORAGE_CLASSES, VOLUMES
+from unmoor.model.kinds import (
+    ATTACHMENTS,
+    CLAIMS,
+    KINDS,
+    NAMESPACES,
+    STORAGE_CLASSES,
+    VOLUMES,
+)
 from unmoor.model.pod import Pod
 from unmoor.model.requirement import Requirements
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
+
+ASKED_FOR = (
+    NAMESPACES.kind,
+    CLAIMS.kind,
+    VOLUMES.kind,
+    ATTACHMENTS.kind,
+    STORAGE_CLASSES.kind,
+)
+"""The kinds that a simulation asks its view for; the rest of what it reads is in the scene."""
 
 
 class Hold(msgspec.Struct, frozen=True):
@@ -182,17 +198,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def looks_alike(now: View, then: View) -> bool:
-    """True when nothing has changed in all that a simulation asks its view for.
-
-    The rest of what it reads is in the scene.
-    """
-    changed = (
-        now.changed_since(then, NAMESPACES),
-        now.changed_since(then, CLAIMS),
-        now.changed_since(then, VOLUMES),
-        now.changed_since(then, ATTACHMENTS),
-        now.changed_since(then, STORAGE_CLASSES),
-    )
+    """True when nothing has changed in all that a simulation asks its view for."""
+    changed = (now.changed_since(then, KINDS[kind]) for kind in ASKED_FOR)
     return now is then or all(one is not None and not one for one in changed)
 
 

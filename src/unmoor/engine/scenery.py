@@ -22,13 +22,30 @@ from unmoor.engine.scene import Doubts, Place, Scene
 from unmoor.model import names, resources, taint
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
-from unmoor.model.kinds import CSI_NODES, DAEMON_SETS, MACHINES, NODES, PODS, PROVISIONERS
+from unmoor.model.kinds import (
+    CSI_NODES,
+    DAEMON_SETS,
+    MACHINES,
+    NODES,
+    PODS,
+    PROVISIONERS,
+)
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Taint
+
+MADE_OF = (
+    NODES.kind,
+    PODS.kind,
+    MACHINES.kind,
+    CSI_NODES.kind,
+    DAEMON_SETS.kind,
+    PROVISIONERS.kind,
+)
+"""The kinds that a scene is made of."""
 
 _KEY: Callable[[Pod], Key] = attrgetter("key")
 _UNCLAIMED = Taint(key=names.UNINITIALIZED, effect=taint.NO_SCHEDULE)

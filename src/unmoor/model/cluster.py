@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import field
 
-from unmoor.model.base import Object, Struct
+from unmoor.model.base import Object, Ref, Struct
 
 
 class Namespace(Object):
@@ -73,6 +73,10 @@ class Event(Object):
 
 SIMULATED_SCHEME = "sim"
 """Of the provider ids of simulated machines: ``sim:///zone/name``."""
+SIMULATED_SHELF = Ref("ConfigMap", "unmoor-sim-cloud", namespace="kube-system")
+"""Where the simulated cloud reads what it has none of."""
+UNAVAILABLE = "unavailable"
+"""Its key: one stock-out a line."""
 
 
 class InstanceSpec(Struct):

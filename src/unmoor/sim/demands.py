@@ -141,10 +141,10 @@ def _asking(app: Manifest, wishes: Sequence[str]) -> Manifest:
 
 # What pods may ask. Each is done to the pod's spec; ``app`` is the label that its pods have.
 
-Ask = Callable[[JSON, str], None]
+Asking = Callable[[JSON, str], None]
 
 
-def _spread(key: str, when: str) -> Ask:
+def _spread(key: str, when: str) -> Asking:
     def ask(spec: JSON, app: str) -> None:
         chosen = {"matchLabels": {"app": app}}
         spec["topologySpreadConstraints"] = [
@@ -154,7 +154,7 @@ def _spread(key: str, when: str) -> Ask:
     return ask
 
 
-def _near(kind: str, key: str, *, required: bool, whom: str = "") -> Ask:
+def _near(kind: str, key: str, *, required: bool, whom: str = "") -> Asking:
     """``kind``: podAffinity or podAntiAffinity, to the app ``whom``, "" for its own pods."""
 
     def ask(spec: JSON, app: str) -> None:
@@ -170,7 +170,7 @@ def _near(kind: str, key: str, *, required: bool, whom: str = "") -> Ask:
     return ask
 
 
-COMPANY: dict[str, Ask] = {
+COMPANY: dict[str, Asking] = {
     "apart": _near("podAntiAffinity", names.HOSTNAME, required=True),
     "apart from web0": _near("podAntiAffinity", names.HOSTNAME, required=True, whom="web0"),
     "in one zone": _near("podAffinity", names.ZONE, required=True),
@@ -190,10 +190,10 @@ def _hold(spec: JSON, port: int) -> None:
     spec["containers"][0]["ports"] = [{"containerPort": port, "hostPort": port}]
 
 
-SIZES: dict[str, Ask] = {
+SIZES: dict[str, Asking] = {
     "of 1.5 cores": lambda spec, _app: _ask(spec, "1500m", "1Gi"),
     "of 3 cores": lambda spec, _app: _ask(spec, "3", "2Gi"),
 }
-PORTS: dict[str, Ask] = {"with a host port": lambda spec, _app: _hold(spec, PORT)}
+PORTS: dict[str, Asking] = {"with a host port": lambda spec, _app: _hold(spec, PORT)}
 WISHES = {**COMPANY, **SIZES, **PORTS}
 """Every wish that can be drawn."""

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmoor.model import kinds
+from unmoor.model.cluster import SIMULATED_SHELF, UNAVAILABLE
 from unmoor.runtime.ports import Api, ApiError, Clock
 from unmoor.sim.demands import Shortage
-
-SHELF = kinds.CONFIG_MAPS.ref("unmoor-sim-cloud", "kube-system")
-"""Where the simulated cloud reads what it has none of, one stock-out a line."""
 
 
 class Shortages:
@@ -38,12 +35,12 @@ class Shortages:
             await self._write(())
 
     async def _write(self, short: Sequence[str]) -> None:
-        data = {"unavailable": "\n".join(short)}
+        data = {UNAVAILABLE: "\n".join(short)}
         try:
-            await self._api.patch(SHELF, {"data": data})
+            await self._api.patch(SIMULATED_SHELF, {"data": data})
         except ApiError as error:
-            if not error.is_absence_of(SHELF):
+            if not error.is_absence_of(SIMULATED_SHELF):
                 raise
             body = {"apiVersion": "v1", "kind": "ConfigMap", "data": data}
-            name = {"name": SHELF.name, "namespace": SHELF.namespace}
-            await self._api.create(SHELF, {**body, "metadata": name})
+            name = {"name": SIMULATED_SHELF.name, "namespace": SIMULATED_SHELF.namespace}
+            await self._api.create(SIMULATED_SHELF, {**body, "metadata": name})

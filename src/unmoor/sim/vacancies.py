@@ -15,33 +15,19 @@ from types import MappingProxyType
 import msgspec
 
 from unmoor.engine import oracle
-from unmoor.engine.scene import Doubts, Scene
-from unmoor.engine.scenery import scene_of
+from unmoor.engine.scene import ASKED_FOR, Doubts, Scene
+from unmoor.engine.scenery import MADE_OF, scene_of
 from unmoor.model import names
 from unmoor.model.base import JSON
-from unmoor.model.kinds import PODS
+from unmoor.model.cadence import Cadence
+from unmoor.model.kinds import PODS, PROVISIONERS
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.sim import truth as true
 from unmoor.sim.truth import Truth
 
-LOOKED_AT = (
-    "CSINode",
-    "DaemonSet",
-    "Machine",
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "Pod",
-    "StorageClass",
-    "VolumeAttachment",
-)
-"""Without Provisioners: nobody asks here what could be bought."""
-
-
-UNREADY_S, COMING_UP_S = 300.0, 900.0
-"""So long a node that was up, and one that never was, is expected to become ready."""
+LOOKED_AT = sorted({*MADE_OF, *ASKED_FOR} - {PROVISIONERS.kind})
+"""Nobody asks here what could be bought."""
 
 
 def overlooked(truth: Truth, made: JSON, blind_s: float, skew_s: float = 0.0) -> Iterator[str]:
@@ -74,7 +60,9 @@ def _is_late(truth: Truth, node: JSON, slack_s: float) -> bool:
     since = [datetime.fromisoformat(stamp) for stamp in stamps if stamp]
     age_s = (truth.now() - max([true.created_at(node), *since])).total_seconds()
     was_up = (node["metadata"].get("labels") or {}).get(names.INITIALIZED) == names.TRUE
-    return age_s + slack_s >= (UNREADY_S if was_up else COMING_UP_S)
+    usual = Cadence()
+    limit_s = usual.unready_node_limit_s if was_up else usual.registration_limit_s
+    return age_s + slack_s >= limit_s
 
 
 def scene_now(

@@ -23,7 +23,8 @@ from unmoor.engine.scene import Started, Template
 from unmoor.engine.sites import Opened
 from unmoor.model.pod import Pod
 
-_MANY = 2**32
+_NUMBERS = 2**32
+"""More than there are machines: pods first, then the number, in one integer."""
 _NONE = 2**62
 
 
@@ -200,7 +201,7 @@ class Fleet:
         machine = self.all[at]
         self.bound[:, at] = self.types.largest(machine.flags) - machine.row
         changed = []
-        self.order[at] = len(machine.pods) * _MANY + at
+        self.order[at] = len(machine.pods) * _NUMBERS + at
         if self.shapes[at] != machine.shape.number:
             self.shapes[at] = machine.shape.number
             self.reshaped += 1

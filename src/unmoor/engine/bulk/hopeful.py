@@ -34,7 +34,7 @@ DOMAINS_MAX = 64
 """What pods are spread over more of (hosts, mostly) is left to the simulation."""
 HEADS = 2
 """A pod whose own node is gone has a place left when it has so many with room."""
-_MANY = 2**40
+_MORE_THAN_ANY = 2**40
 _NOWHERE = Refusal(
     Constraint.RESOURCES, "", "no other node has what it asks for, and no machine to come has"
 )
@@ -271,7 +271,7 @@ class _Filter:
         present[:, list(one.potential)] = True
         # Those who move along can raise the emptiest domain by as many as they are, and lower none.
         others = left - min(tally.weight(ask.person), 1)
-        least = np.where(present, pods, _MANY).min(axis=1) + np.maximum(others, 0)
+        least = np.where(present, pods, _MORE_THAN_ANY).min(axis=1) + np.maximum(others, 0)
         few = pods + int(one.is_counted) <= (least + one.spread.max_skew)[:, None]
         places = np.bincount(codes[had_room & (codes >= 0)], minlength=room)
         places = np.repeat(places[None, :], len(rows), axis=0)

@@ -100,7 +100,7 @@ class Improving:
             for slots in roles:
                 if left <= 0:
                     break
-                role = Role(self, slots)
+                role = Peers(self, slots)
                 has_gained |= role.improve(left)
                 left -= role.pairs
             is_better |= has_gained
@@ -134,7 +134,7 @@ class Improving:
             machine.flags = flags & self._prices.types.have_room(row)
 
 
-class Role:
+class Peers:
     """Pods that differ in size only, and what each of their machines would cost with another size.
 
     ``pairs``: so many pairs of sizes were looked at.
