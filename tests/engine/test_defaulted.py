@@ -25,6 +25,7 @@ TYPES = (
     kind_of("g5.xlarge", "g", extra={GPU: 1}),
     kind_of("p4.huge", "p", extra={GPU: 8}),
     kind_of("m6g.large", "m", arch="arm64"),
+    kind_of("m2.huge", "m", generation=2, cpu=32),
 )
 
 
@@ -45,7 +46,7 @@ def test_types_that_the_default_categories_leave_out_are_named_and_how_to_get_th
     said = why(asking(gpus=1))
 
     assert said.startswith("no type has room for cpu 1, nvidia.com/gpu 1 (")
-    assert "g5.xlarge, p4.huge would have it, but provisioner default says nothing of" in said
+    assert "g5.xlarge, p4.huge would do, but provisioner default says nothing of" in said
     assert f"by default gets {names.INSTANCE_CATEGORY} In [c, m, r]" in said
     assert said.endswith(f"allow g or p by a requirement on {names.INSTANCE_CATEGORY})")
 
@@ -53,8 +54,22 @@ def test_types_that_the_default_categories_leave_out_are_named_and_how_to_get_th
 def test_only_types_with_room_are_offered() -> None:
     said = why(asking(gpus=2))
 
-    assert "p4.huge would have it" in said
+    assert "p4.huge would do" in said
     assert "allow p by" in said
+
+
+def test_a_type_that_a_pod_names_is_found_among_those_left_out() -> None:
+    said = why(asking(nodeSelector={names.INSTANCE_TYPE: "g5.xlarge"}))
+
+    assert said.startswith("none of 1 types with room for cpu 1 is to be had with ")
+    assert "(g5.xlarge would do, but provisioner default says nothing of" in said
+
+
+def test_an_old_generation_is_asked_for_by_generation() -> None:
+    said = why(asking(cpu="30"))
+
+    assert "(m2.huge would do, but" in said
+    assert said.endswith(f": add a requirement on {names.INSTANCE_GENERATION})")
 
 
 def test_what_no_type_has_is_nobodys_default() -> None:

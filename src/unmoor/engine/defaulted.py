@@ -8,10 +8,14 @@ Must not: refuse anything.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Template
+from unmoor.engine.sites import suits
+from unmoor.engine.wish import Wish
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.provisioner import NARROWS_TYPES
@@ -26,28 +30,43 @@ def listed(requests: Resources) -> str:
 
 
 def by_default(
-    refusals: tuple[Refusal, ...], template: Template, requests: Resources
+    refusals: tuple[Refusal, ...], template: Template, wish: Wish
 ) -> tuple[Refusal, ...]:
     """Return the same reasons; where a default of the provisioner decides, it is named."""
-    return tuple(_explained(one, template, requests) for one in refusals)
+    return tuple(_explained(one, template, wish) for one in refusals)
 
 
-def _explained(one: Refusal, template: Template, requests: Resources) -> Refusal:
+def _explained(one: Refusal, template: Template, wish: Wish) -> Refusal:
     who = f"provisioner {template.provisioner}"
     if one.constraint is Constraint.REQUIREMENTS and one.subject in template.defaults:
         more = f"that is the default, as {who} has no requirement on it: add one"
     elif one.constraint is Constraint.INSTANCE_TYPE and template.left_out:
-        roomy = [kind for kind in template.left_out if resources.fits(requests, kind.allocatable)]
-        if not roomy or any(resources.fits(requests, kind.allocatable) for kind in template.types):
+        others = _would_do(template.left_out, template, wish)
+        if not others or _would_do(template.types, template, wish):
             return one
         more = (
-            f"{named(tuple(kind.name for kind in roomy))} would have it, but {who} says nothing of "
-            f"instance types, and by default gets {_defaults(template)}: allow "
-            f"{' or '.join(_categories(roomy))} by a requirement on {names.INSTANCE_CATEGORY}"
+            f"{named(tuple(kind.name for kind in others))} would do, but {who} says nothing of "
+            f"instance types, and by default gets {_defaults(template)}: "
+            f"{_remedy(others, template)}"
         )
     else:
         return one
     return msgspec.structs.replace(one, missing=f"{one.missing} ({more})")
+
+
+def _would_do(types: Iterable[InstanceType], template: Template, wish: Wish) -> list[InstanceType]:
+    """The types that have room for the pod, and are what it asks for."""
+    requests = resources.add(template.daemons, wish.requests)
+    roomy = [one for one in types if resources.fits(requests, one.allocatable)]
+    return [one for one in roomy if any(suits(one, way) for way in wish.ways)]
+
+
+def _remedy(types: list[InstanceType], template: Template) -> str:
+    allowed = template.requirements.get(names.INSTANCE_CATEGORY)
+    missing = [one for one in _categories(types) if not allowed.allows(one)]
+    if not missing:
+        return f"add a requirement on {names.INSTANCE_GENERATION}"
+    return f"allow {' or '.join(missing)} by a requirement on {names.INSTANCE_CATEGORY}"
 
 
 def _defaults(template: Template) -> str:

@@ -314,7 +314,7 @@ class Run:
         machine = Opened(self.next_machine(template).name, template, template.types)
         found = fit(wish, company, machine)
         if not isinstance(found, Fit):
-            return by_default(found, template, resources.add(template.daemons, wish.requests))
+            return by_default(found, template, wish)
         if template.hold is not None and not self.may_have_one_more(template):
             return (Refusal(Constraint.ON_HOLD, template.provisioner, template.hold.words),)
         left = Left(

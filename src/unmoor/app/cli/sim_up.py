@@ -6,6 +6,7 @@ Must not: assemble anything itself (``app.sandbox``).
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -295,7 +296,7 @@ class _Text:
 
     def started(self, started: Started) -> None:
         """Say what there is and how to reach it."""
-        say = self._console.print
+        say = partial(self._console.print, soft_wrap=True)
         say(f"A simulated Kubernetes cluster is up: {started.server}\n")
         if not started.nodes:
             waiting = counted(started.machines, "Machine") if started.machines else ""
@@ -309,17 +310,16 @@ class _Text:
         else:
             say(f"  {counted(len(started.nodes), 'node')}, {counted(started.pods, 'pod')}")
         path = shlex.quote(str(started.kubeconfig))
-        say(f"\n  [bold]export KUBECONFIG={path}[/bold]\n", soft_wrap=True)
+        say(f"\n  [bold]export KUBECONFIG={path}[/bold]\n")
         if started.has_controller:
             say(f"unmoor looks after {counted(started.machines, 'machine')}.")
         else:
             say(
                 "unmoor is not in it. To run it beside, in another terminal:\n\n"
                 f"  unmoor run --cloud simulated --kubeconfig {path}\n",
-                soft_wrap=True,
             )
-        say(f"Machines cost what {started.prices} says.", soft_wrap=True)
-        say("Ctrl-C ends everything. What happens, with a minus before now:\n", soft_wrap=True)
+        say(f"Machines cost what {started.prices} says.")
+        say("Ctrl-C ends everything. What happens, with a minus before now:\n")
 
     def line(self, line: Line, at: datetime) -> None:
         """Tell it."""
@@ -330,13 +330,13 @@ class _Text:
 
     def ended(self, ended: Ended) -> None:
         """Sum up."""
-        say = self._console.print
+        say = partial(self._console.print, soft_wrap=True)
         minutes, seconds = divmod(round(ended.lasted_s), 60)
         lasted = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
         say(f"\nThe cluster was up for {lasted}; what was in it is gone.")
         removed = ended.nodes_removed
         if removed:
-            say(f"{counted(len(removed), 'node')} removed: {', '.join(removed)}", soft_wrap=True)
+            say(f"{counted(len(removed), 'node')} removed: {', '.join(removed)}")
         if ended.evictions or ended.refusals:
             admitted = counted(ended.evictions, "eviction")
             say(f"{admitted} admitted, {ended.refusals} refused and retried")
@@ -345,15 +345,14 @@ class _Text:
                 f"the fleet costs {ended.usd_per_h_after:.4f} USD/h, "
                 f"{ended.usd_per_h_before:.4f} USD/h before; it spent {ended.spent_usd:.4f} USD "
                 f"(prices: {ended.prices})",
-                soft_wrap=True,
             )
         if ended.unpriced:
             told = ", ".join(ended.unpriced)
-            say(f"without the machines whose price is unknown: {told}", soft_wrap=True)
+            say(f"without the machines whose price is unknown: {told}")
         if ended.unused:
-            say(f"no pod ever came to {', '.join(ended.unused)}", soft_wrap=True)
+            say(f"no pod ever came to {', '.join(ended.unused)}")
         if ended.crashes:
             say(f"[red]{counted(ended.crashes, 'step')} of unmoor crashed: a bug[/red]")
         if ended.faults:
             told = ", ".join(f"{name} {count}" for name, count in ended.faults.items())
-            say(f"faults: {told}", soft_wrap=True)
+            say(f"faults: {told}")
