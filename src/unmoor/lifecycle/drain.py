@@ -107,14 +107,15 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
         return Cordoning()  # 001: cordon the node to prevent pods from scheduling to it
     cadence = view.settings.cadence
     cordoned_at = memory.cordoned_at if memory.cordoned_at is not None else moment.mono
-    passed = eviction.passed(view, node, memory)
+    returning = eviction.returning(view, node, memory)
+    passed = eviction.passed(view, node, memory, returning)
     plan = policy.plan(
         view.pods_on(node.name),
         moment,
         patience=Patience(cadence.stuck_terminating_s, memory.terminating),
         deadline=order.deadline,
         passed=passed,
-        returning=eviction.returning(view, node, memory),
+        returning=returning,
     )
     unreadable = view.unreadable_pods_on(node.name)
     if plan.waiting or unreadable:
@@ -129,8 +130,8 @@ def phase_of(view: View, node: Node, order: Order, memory: Memory, moment: Momen
         return Evicting(plan, unreadable)
     if moment.mono < (until := cordoned_at + cadence.cordon_quiet_s):
         return Settling(until)
-    returning = (pod for pod in view.pods_on(node.name) if pod.uid in passed)
-    given_up = dict.fromkeys("/".join(pod.key) for pod in (*plan.stuck, *returning))
+    given = (pod for pod in view.pods_on(node.name) if pod.uid in passed)
+    given_up = dict.fromkeys("/".join(pod.key) for pod in (*plan.stuck, *given))
     return Drained(passed=tuple(given_up))
 
 
@@ -251,9 +252,10 @@ def _evicting(
         asking = _roll_call(view, node, order.method, memory, moment)
         if asking is None:
             memory = msgspec.structs.replace(memory, over_at=moment.mono)
-    asked = eviction.ask(view, plan, memory, moment)
+    budgets = {pod.uid: policy.budgets_over(view, pod) for pod in plan.turn}
+    asked = eviction.ask(view, plan, budgets, memory, moment)
     cut = _cut_short(order, plan, moment)
-    held = eviction.held_back(view, node, plan, asked, order.method)
+    held = eviction.held_back(view, node, plan, budgets, asked, order.method)
     verdicts = (
         *report.left(node, order.method, plan),
         *report.unreadable(node, order.method, phase.unreadable),

@@ -14,6 +14,8 @@ Must not: decide whose turn it is (``policy.drain``), or assume that an eviction
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import TypeAlias
 
 import msgspec
 
@@ -30,11 +32,13 @@ from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.model.wording import counted
 from unmoor.policy import pods as standing
-from unmoor.policy.drain import Plan, about_budgets, budgets_over, is_exhausted
+from unmoor.policy.drain import Plan, about_budgets, is_exhausted
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 ASKED_MAX = 1_000
 """So many pods are asked to go in one step; the rest in the next."""
+Budgets: TypeAlias = Mapping[str, tuple[PodDisruptionBudget, ...]]
+"""By uid of the pods whose turn it is, the budgets over each (``policy.drain.budgets_over``)."""
 
 
 class Try(msgspec.Struct, frozen=True):
@@ -181,12 +185,12 @@ def returning(view: View, node: Node, memory: Memory) -> frozenset[str]:
     return frozenset(pod.uid for pod in view.pods_on(node.name) if is_returning(view, memory, pod))
 
 
-def passed(view: View, node: Node, memory: Memory) -> frozenset[str]:
-    """Return the uids of returning pods that were admitted once more, or terminate (R1)."""
+def passed(view: View, node: Node, memory: Memory, returning: frozenset[str]) -> frozenset[str]:
+    """Return the uids of ``returning`` pods that were admitted once more, or terminate (R1)."""
     return frozenset(
         pod.uid
         for pod in view.pods_on(node.name)
-        if is_returning(view, memory, pod) and (pod.is_deleting or _is_admitted(memory, pod))
+        if pod.uid in returning and (pod.is_deleting or _is_admitted(memory, pod))
     )
 
 
@@ -220,7 +224,9 @@ def _returning(
     return tuple(verdicts)
 
 
-def ask(view: View, plan: Plan, memory: Memory, moment: Moment) -> Step[Memory]:
+def ask(
+    view: View, plan: Plan, budgets_of: Budgets, memory: Memory, moment: Moment
+) -> Step[Memory]:
     """Ask those whose back-off is over; the step's memory says when each may be asked again."""
     tries = dict(memory.tries)
     together_at = memory.together_at
@@ -228,7 +234,7 @@ def ask(view: View, plan: Plan, memory: Memory, moment: Moment) -> Step[Memory]:
     effects: list[AnyEffect] = []
     wakes: list[float] = []
     for pod in plan.turn:
-        budgets = _state_of_budgets(view, pod)
+        budgets = _state_of(budgets_of[pod.uid])
         known = tries.get(pod.uid) or _returned(view, pod, memory, budgets, moment)
         if known is not None:
             tries[pod.uid] = known
@@ -323,15 +329,17 @@ def _back_off_s(view: View, asked: int) -> float:
     return doubled_s(cadence.eviction_backoff_s, asked, cadence.eviction_backoff_most_s)
 
 
-def _state_of_budgets(view: View, pod: Pod) -> tuple[tuple[str, int], ...]:
-    return tuple(
-        (budget.uid or budget.name, budget.status.disruptions_allowed)
-        for budget in budgets_over(view, pod)
-    )
+def _state_of(budgets: tuple[PodDisruptionBudget, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((one.uid or one.name, one.status.disruptions_allowed) for one in budgets)
 
 
 def held_back(
-    view: View, node: Node, plan: Plan, asked: Step[Memory], method: Method
+    view: View,
+    node: Node,
+    plan: Plan,
+    budgets_of: Budgets,
+    asked: Step[Memory],
+    method: Method,
 ) -> tuple[Verdict, ...]:
     """Say which pods the server refuses to evict, by whose word, and what would lift it.
 
@@ -344,7 +352,7 @@ def held_back(
         if answer is None or answer.problem is None:
             continue
         is_full = answer.problem.kind is ProblemKind.TOO_MANY_REQUESTS
-        budgets = budgets_over(view, pod)
+        budgets = budgets_of[pod.uid]
         if pod.uid in again and is_full and not _is_held(pod, budgets):
             continue
         verdicts.append(_held(node, pod, answer.problem, budgets, method))
