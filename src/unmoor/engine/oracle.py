@@ -278,8 +278,10 @@ class Run:
             for one in template.types
             if all(one.capacity.get(name, 0) <= most for name, most in remaining.items())
         )
-        number = sum(not one.is_started for one in self.opened)
-        return Opened(name_of(number), template, tuple(types))
+        return Opened(self._next_name(), template, tuple(types))
+
+    def _next_name(self) -> str:
+        return name_of(sum(not one.is_started for one in self.opened))
 
     def _spend(self, template: Template, types: Iterable[InstanceType]) -> None:
         """The largest that it may become counts against the limits."""
@@ -311,7 +313,7 @@ class Run:
         if template.problem:
             return (Refusal(Constraint.PROVISIONER, template.provisioner, template.problem),)
         # What no limit would change comes first: who raises a limit for nothing is not helped.
-        machine = Opened(self.next_machine(template).name, template, template.types)
+        machine = Opened(self._next_name(), template, template.types)
         found = fit(wish, company, machine)
         if not isinstance(found, Fit):
             return by_default(found, template, wish)

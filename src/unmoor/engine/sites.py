@@ -202,17 +202,21 @@ def all_suiting(
 def all_sold(types: Iterable[InstanceType], requirements: Requirements) -> tuple[InstanceType, ...]:
     """Return the types with :func:`offerings_of`; each zone and capacity type is looked at once."""
     zone, capacity_type = (requirements.get(key) for key in OF_OFFERINGS)
-    asked = tuple(types)
-    pairs = {(each.zone, each.capacity_type) for one in asked for each in one.offerings}
-    allowed = {at for at in pairs if zone.allows(at[0]) and capacity_type.allows(at[1])}
-    return tuple(
-        one
-        for one in asked
-        if any(
-            each.is_available and (each.zone, each.capacity_type) in allowed
-            for each in one.offerings
-        )
-    )
+    allowed: dict[tuple[str, str], bool] = {}
+    left = []
+    for one in types:
+        for each in one.offerings:
+            if not each.is_available:
+                continue
+            at = (each.zone, each.capacity_type)
+            is_allowed = allowed.get(at)
+            if is_allowed is None:
+                is_allowed = zone.allows(at[0]) and capacity_type.allows(at[1])
+                allowed[at] = is_allowed
+            if is_allowed:
+                left.append(one)
+                break
+    return tuple(left)
 
 
 def _agrees(one: InstanceType, wanted: Requirement) -> bool:

@@ -228,6 +228,8 @@ def _holds(
 
 def _over_limit(provisioner: Provisioner) -> str:
     """The plan has counted for itself; what is reported may know of machines that it does not."""
+    if not provisioner.limits:
+        return ""
     try:
         used = resources.parse_resources(provisioner.status.resources)
     except QuantityError:
