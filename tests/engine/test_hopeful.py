@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from tests.engine.scenes import WEB, ZONES, place, pod, scene, spread, template
 from tests.engine.test_whatif import everybody
@@ -71,3 +72,21 @@ def test_a_machine_that_has_been_started_is_a_host_of_its_own() -> None:
     with_one = msgspec.structs.replace(on, started=(coming,))
     assert WhatIf(with_one, everybody).hopeless(["a"]) == {}
     assert WhatIf(with_one, everybody).without(["a"]).placements == {("default", "p"): "new"}
+
+
+def test_what_was_found_out_before_an_exception_is_not_taken_for_what_is_so_after_it() -> None:
+    trouble = {"small"}
+
+    def moves(one: Pod) -> bool:
+        if one.name in trouble:
+            raise RuntimeError(one.name)
+        return True
+
+    wide, small = pod("wide", node="a", cpu="3"), pod("small", node="b", cpu="1")
+    on = scene(place("a", "", wide, cpu="4"), place("b", "", small, cpu="2"))
+    asked = WhatIf(on, moves)
+    with pytest.raises(RuntimeError, match="small"):
+        asked.hopeless(["a", "b"])
+    trouble.clear()
+
+    assert list(asked.hopeless(["b", "a"])) == ["a"]

@@ -66,7 +66,7 @@ def state_of(asked: WhatIf) -> list[Any]:
     """All that a question changes, and must put back."""
     if asked._compiled is None:  # Nothing was kept: the only questions were of another kind.
         return []
-    found, _ = asked._compiled
+    found = asked._compiled.greedy
     ground = found.ground
     tallies = [
         (

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -28,6 +29,14 @@ PODS_DEPARTED = 20
 """So many pods for each place may have gone before all rows are made anew: that forgets them."""
 ANSWERS_MAX = 20_000
 """So many answers are remembered, the latest, about 3 kB each: several for each node."""
+
+
+class _Compiled(NamedTuple):
+    """The rows, and what was found out with them: it goes by their numbers, and goes with them."""
+
+    greedy: Greedy
+    prices: Prices
+    lookout: Lookout
 
 
 def is_moved(pod: Pod) -> bool:
@@ -47,7 +56,7 @@ class WhatIf:
         """``moves``: which pods of a node that is gone look for another place."""
         self._moves = moves
         self._answers_max = answers_max
-        self._compiled: tuple[Greedy, Prices] | None = None
+        self._compiled: _Compiled | None = None
         self._explaining: tuple[list[Pod], Explainer] | None = None
         self._look(scene)
 
@@ -61,7 +70,6 @@ class WhatIf:
         """Know what there is in a scene of which nothing is known yet."""
         self._show(scene)
         self._departed: list[Pod] = []
-        self._lookout = Lookout()
         # A machine that is coming up may have the name of a node that is another's.
         self._rows: dict[str, list[int]] = {}
         for at, place in enumerate(scene.places):
@@ -88,12 +96,12 @@ class WhatIf:
         self._departed += [pod for one in news for pod in one.gone]
         come = [pod for one in news for pod in one.come if self._moves(pod)]
         is_small = len(self._departed) <= PODS_DEPARTED * len(scene.places)
-        if is_small and renewal.covers(found[0], come):
-            counts = renewal.renew(found[0], self.scene, news)
-            self._lookout.follow(found[0], rows, counts)
+        if is_small and renewal.covers(found.greedy, come):
+            counts = renewal.renew(found.greedy, self.scene, news)
+            found.lookout.follow(found.greedy, rows, counts)
             self._compiled = found
         else:
-            self._departed, self._lookout = [], Lookout()
+            self._departed = []
 
     @property
     def is_ready(self) -> bool:
@@ -133,11 +141,11 @@ class WhatIf:
             if name not in self._stuck and self._is_one_place(name)
         }
         if new:
-            with self._in_use() as (compiled, _):
+            with self._in_use() as (compiled, _, lookout):
                 for name, at in new.items():
-                    if not self._lookout.knows(at):
-                        self._lookout.add(compiled, at, self.moved((name,)))
-                stuck = self._lookout.look(compiled, new.values())
+                    if not lookout.knows(at):
+                        lookout.add(compiled, at, self.moved((name,)))
+                stuck = lookout.look(compiled, new.values())
             self._stuck |= {name: stuck.get(at) for name, at in new.items()}
         kept = ((name, self._stuck.get(name)) for name in named)
         return {name: stuck for name, stuck in kept if stuck is not None}
@@ -152,16 +160,16 @@ class WhatIf:
         pods = self.moved(gone)
         if self._are_last_soft(gone):
             return greedy.solve(self.scene.without(gone), pods)
-        with self._in_use() as (compiled, prices):
+        with self._in_use() as (compiled, prices, _):
             return self._asked(compiled, prices, gone, pods)
 
     @contextmanager
-    def _in_use(self) -> Iterator[tuple[Greedy, Prices]]:
+    def _in_use(self) -> Iterator[_Compiled]:
         """The rows, made if need be; what an exception leaves half done is not used again."""
         found, self._compiled = self._compiled, None
         if found is None:
             compiled = Greedy(self.scene, [])
-            found = compiled, Prices(compiled.types)
+            found = _Compiled(compiled, Prices(compiled.types), Lookout())
         yield found
         self._compiled = found
 
