@@ -66,7 +66,7 @@ class Doubts(msgspec.Struct, frozen=True):
     held: Mapping[str, Hold] = MappingProxyType({})
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Place(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A node as far as pods are concerned.
 
     ``name``: of the node, or of the machine while there is no node. ``labels``: those of the node.

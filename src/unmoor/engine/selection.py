@@ -38,7 +38,7 @@ def content_of(value: object) -> bytes:
         return _NO_MSGPACK + repr(plain).encode()
 
 
-class Selection(msgspec.Struct, frozen=True):
+class Selection(msgspec.Struct, frozen=True, gc=False):
     """Pods with these labels in these namespaces; ``namespaces`` None means all of them."""
 
     namespaces: frozenset[str] | None
@@ -64,7 +64,7 @@ class Selection(msgspec.Struct, frozen=True):
         return (None if named is None else tuple(sorted(named)), content_of(self.selector))
 
 
-class Term(msgspec.Struct, frozen=True):
+class Term(msgspec.Struct, frozen=True, gc=False):
     """Pods that are meant, and what "near" is: the same value of the node label ``key``."""
 
     key: str

@@ -45,7 +45,7 @@ _ZONAL = (
 )
 
 
-class Need(msgspec.Struct, frozen=True):
+class Need(msgspec.Struct, frozen=True, gc=False):
     """What one claim asks.
 
     ``problem``: why no node will do, "" when one may. ``where``: lists of terms; of each list one

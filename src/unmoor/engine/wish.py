@@ -42,7 +42,7 @@ _NO_SIZE = {name: getattr(PodSpec(), name) for name in OF_SIZE}
 _EVERYTHING = Toleration(operator=taint.EXISTS, effect=taint.PREFER_NO_SCHEDULE)
 
 
-class Spread(msgspec.Struct, frozen=True):
+class Spread(msgspec.Struct, frozen=True, gc=False):
     """One topology spread constraint that counts.
 
     ``honors_affinity`` and ``honors_taints``: whether nodes that the pod could not use anyway are
@@ -67,7 +67,7 @@ class Spread(msgspec.Struct, frozen=True):
         return not is_empty and not pod.is_deleting and self.selection.has(pod)
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class Wish(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """All that a pod wants, at one level of giving up.
 
     ``ways``: the alternatives, each in full, that a node to come may satisfy. For a node that is

@@ -67,7 +67,7 @@ def integer(text: str) -> int | None:
     return number if number in _INTEGERS else None
 
 
-class Requirement(msgspec.Struct, frozen=True):
+class Requirement(msgspec.Struct, frozen=True, gc=False):
     """The values that the label ``key`` may have.
 
     With ``is_complement``, ``values`` are the excluded ones and everything else is allowed, within
@@ -270,7 +270,7 @@ class Conflict(msgspec.Struct, frozen=True):
         return f"wanted {self.wanted}, but {self.offered}"
 
 
-class Requirements(msgspec.Struct, frozen=True):
+class Requirements(msgspec.Struct, frozen=True, gc=False):
     """Requirements on any number of labels, all of which must hold; at most one for each label.
 
     Build it with :meth:`all_of` and its friends, which intersect what concerns the same label.

@@ -4,6 +4,9 @@ A class has all that its pods want at one level of giving up. Classes that diffe
 is in what their containers ask for and hold, play the same role. A person is what others see of a
 pod: its namespace, its labels, whom it keeps away, whether it is on its way out.
 
+As with API objects (``model.base``), ``gc=False`` keeps them out of the cyclic collector, which
+would go through all of them again and again.
+
 Must not: place anybody.
 """
 
@@ -42,7 +45,7 @@ _PARTS: Callable[[PodSpec], tuple[object, ...]] = attrgetter(
 )
 
 
-class Person(msgspec.Struct, frozen=True):
+class Person(msgspec.Struct, frozen=True, gc=False):
     """What others see of a pod; ``sample`` is one of those who look like this."""
 
     number: int
@@ -52,7 +55,7 @@ class Person(msgspec.Struct, frozen=True):
     """The content of each term that it holds."""
 
 
-class Role(msgspec.Struct, frozen=True, kw_only=True):
+class Role(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """All that classes of the same level have in common that differ in size only.
 
     ``outline``: their wish without size; ``kind``: the number of its wants of a node.
@@ -64,7 +67,7 @@ class Role(msgspec.Struct, frozen=True, kw_only=True):
     kind: int
 
 
-class Ask(msgspec.Struct, frozen=True, kw_only=True):
+class Ask(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A class at one level. ``row``: its requests; ``role``, ``kind``: the numbers of these."""
 
     number: int

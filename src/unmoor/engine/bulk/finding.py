@@ -8,8 +8,7 @@ Must not: choose between nodes other than by their order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+import msgspec
 import numpy as np
 
 from unmoor.engine.bulk.counting import Counting
@@ -25,7 +24,7 @@ LIKELY = 3
 NONE = -1
 
 
-class Head(NamedTuple):
+class Head(msgspec.Struct, frozen=True, gc=False):
     """The first rows of a class, whether these are all, and the first of them once more."""
 
     rows: Counts
@@ -48,12 +47,12 @@ class Finder:
 
     def first(self, ask: Ask, layout: Layout) -> int:
         """Return the first row that takes the pod, NONE where no row does."""
-        rows, are_all, likely = self.head(ask)
-        for at in likely:
+        head = self.head(ask)
+        for at in head.likely:
             if self._takes(at, ask, layout):
                 return at
-        found = self._among(rows[LIKELY:], ask, layout)
-        if found == NONE and not are_all:
+        found = self._among(head.rows[LIKELY:], ask, layout)
+        if found == NONE and not head.are_all:
             found = self._among(np.flatnonzero(self._ground.candidates(ask)), ask, layout)
         return found
 

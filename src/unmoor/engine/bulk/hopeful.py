@@ -47,7 +47,7 @@ class Stuck(msgspec.Struct, frozen=True):
     refusal: Refusal
 
 
-class _Class(msgspec.Struct):
+class _Class(msgspec.Struct, gc=False):
     """A class of pods that would have to move, and what was found out about it.
 
     ``rows``: where it is, with the first such pod there. ``stuck``: on which of them it is, None:
@@ -189,7 +189,7 @@ class _Filter:
         one.witnesses = self._witnesses(one.ask, spreads)
 
     def _asked(self, ask: Ask, rows: list[int]) -> dict[int, Refusal]:
-        head = self._greedy.finder.head(ask)[0].tolist()
+        head = self._greedy.finder.head(ask).rows.tolist()
         homeless = [row for row in rows if set(head[:HEADS]) <= {row}]
         found = dict.fromkeys([] if homeless and self._may_open(ask) else homeless, _NOWHERE)
         left = np.array([row for row in rows if row not in found], dtype=np.int64)
@@ -206,7 +206,7 @@ class _Filter:
 
     def _witnesses(self, ask: Ask, spreads: Sequence[SpreadTally]) -> tuple[int, ...]:
         """Rows that have room: one more in each domain than may be the pod's own."""
-        rows = self._greedy.finder.head(ask)[0][:HEADS].tolist()
+        rows = self._greedy.finder.head(ask).rows[:HEADS].tolist()
         had_room = np.flatnonzero(self._greedy.ground.had_room(ask)) if spreads else rows
         for one in spreads:
             codes = self._greedy.ground.codes(one.tally.domains)[had_room]
