@@ -125,3 +125,13 @@ def test_a_thousand_terms_cost_no_time_and_count_as_nothing_to_come() -> None:
     found = scene_of(view_of(owner, *SOUND), TYPES)
 
     assert [one.daemons for one in found.templates] == [{}]
+
+
+def test_a_bound_that_no_64_bits_hold_is_its_provisioner_s_problem_and_nobody_else_s() -> None:
+    beyond = wants(names.INSTANCE_CPU, "Gt", "9223372036854775808")
+    view = view_of(with_spec(provisioner("broken"), requirements=(beyond,)), provisioner("sound"))
+
+    problems = {one.provisioner: one.problem for one in scene_of(view, TYPES).templates}
+
+    assert problems["sound"] == ""
+    assert "spec.requirements[0].values is '9223372036854775808'" in problems["broken"]

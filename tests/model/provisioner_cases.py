@@ -54,6 +54,8 @@ ACCEPTED: dict[str, dict[str, Any]] = {
             require("a", "DoesNotExist"),
             require("a", "Gt", "0"),
             require("a", "Lt", "9"),
+            require("b", "Lt", "9" * 18),
+            require("b", "Gt", "0" * 45 + "9" * 18),
         ]
     },
     "requirements that contradict each other": {
@@ -176,6 +178,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "greater than a word": (
         {"requirements": [require("a", "Gt", "x")]},
+        "spec.requirements[0].values",
+    ),
+    "greater than what 64 bits hold": (
+        {"requirements": [require("a", "Gt", "9223372036854775808")]},
+        "spec.requirements[0].values",
+    ),
+    "less than the most digits that a value may have": (
+        {"requirements": [require("a", "Lt", "9" * 63)]},
         "spec.requirements[0].values",
     ),
     "less than below zero": (

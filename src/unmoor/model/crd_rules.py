@@ -224,8 +224,8 @@ def _requirements(schema: JSON) -> None:
         ),
         _rule(
             "!(self.operator in ['Gt', 'Lt']) || has(self.values) && self.values.size() == 1"
-            " && self.values[0].matches('^[0-9]+$')",
-            "Gt and Lt compare with one integer that is not negative",
+            f" && self.values[0].matches('^{validation.BOUND}$')",
+            f"Gt and Lt compare with {validation.BOUND_NAMED}",
             "give exactly one, as in [8]",
             at=".values",
         ),

@@ -10,6 +10,7 @@ Must not: know a whole kind, or repair anything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -20,6 +21,9 @@ from unmoor.model.taint import Taint
 
 AT_LEAST_ONE_VALUE = frozenset({"In"})
 ONE_INTEGER = frozenset({"Gt", "Lt", "Gte", "Lte"})
+BOUND = "0*[0-9]{1,18}"
+"""An integer that is not negative and that 64 bits hold, whatever is one more."""
+BOUND_NAMED = "one integer that is not negative and has 18 digits or fewer"
 LABELS_MOST = 100
 TAINTS_MOST = 100
 """In each of taints and startupTaints."""
@@ -197,7 +201,7 @@ class Findings:
         given = ", ".join(one.values)
         if one.operator in AT_LEAST_ONE_VALUE and not one.values:
             self.add(field, given, f"{one.operator} has no values", "name at least one")
-        is_count = len(one.values) == 1 and one.values[0].isascii() and one.values[0].isdigit()
-        if one.operator in ONE_INTEGER and not is_count:
-            problem = f"{one.operator} compares with one integer that is not negative"
+        is_bound = len(one.values) == 1 and re.fullmatch(BOUND, one.values[0]) is not None
+        if one.operator in ONE_INTEGER and not is_bound:
+            problem = f"{one.operator} compares with {BOUND_NAMED}"
             self.add(field, given, problem, "give exactly one, as in [8]")
