@@ -323,6 +323,19 @@ def test_what_the_cloud_gave_holds_whatever_the_machine_asks_for(
     assert one.requirements.get("size").only_value == "other"
 
 
+def test_a_started_machine_lies_where_the_cloud_says_be_its_types_sold_there_or_not() -> None:
+    """Otherwise it is no place, and its pods get a second one."""
+    labels = {
+        names.INSTANCE_TYPE: "m.unheard-of",
+        names.ZONE: "z9",
+        names.CAPACITY_TYPE: "on-demand",
+    }
+    one = started(machine("m-a", is_new=True, labels=labels))
+
+    assert types_of(one) == ["m.small", "m.large"]
+    assert {sold.zone for sold in offerings_of(one.types[0], one.requirements)} == {"z9"}
+
+
 def test_a_started_machine_stays_a_place_when_all_its_types_are_sold_out() -> None:
     """The cloud has not been asked for it yet; it may have some again by then."""
     gone = instance_type("m.gone", is_available=False)

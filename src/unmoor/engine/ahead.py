@@ -16,9 +16,9 @@ import msgspec
 from unmoor.engine.daemons import Daemon, asked_of
 from unmoor.engine.limits import left_by
 from unmoor.engine.scene import Doubts, Started, Template
-from unmoor.engine.sites import all_sold, all_suiting, offerings_of
+from unmoor.engine.sites import OF_OFFERINGS, all_sold, all_suiting, offerings_of
 from unmoor.model import names, resources
-from unmoor.model.instance import InstanceType, OfferingName
+from unmoor.model.instance import InstanceType, Offering, OfferingName
 from unmoor.model.machine import Machine
 from unmoor.model.provisioner import (
     NARROWS_TYPES,
@@ -166,13 +166,30 @@ def _future(
     )
     wanted = requirements.get(names.INSTANCE_TYPE)
     named = by_name if wanted.is_complement else sorted(wanted.values & by_name.keys())
-    suiting = _suiting((by_name[name] for name in named), requirements)
+    suiting = _where_it_lies(_suiting((by_name[name] for name in named), requirements), has)
     return _Future(
         requirements=requirements,
         types=all_sold(suiting, requirements) or suiting,
         daemons=asked_of(daemons, requirements, machine.spec.taints),
         capacity=resources.largest(*(one.capacity for one in suiting)),
     )
+
+
+def _where_it_lies(
+    types: tuple[InstanceType, ...], labels: Requirements
+) -> tuple[InstanceType, ...]:
+    """The types, sold where the cloud says that the machine is, be it where none of them is."""
+    zone, capacity_type = (labels.get(key).only_value for key in OF_OFFERINGS)
+    if zone is None or capacity_type is None:
+        return types
+    if any(
+        (sold.zone, sold.capacity_type) == (zone, capacity_type)
+        for one in types
+        for sold in one.offerings
+    ):
+        return types
+    there = (Offering(zone=zone, capacity_type=capacity_type),)
+    return tuple(msgspec.structs.replace(one, offerings=there) for one in types)
 
 
 def _template(
