@@ -38,6 +38,9 @@ def read_engine_pass(raw: dict[str, Any]) -> Iterator[Figure]:
     yield Figure("nodes whose pods need a new machine", raw["replaced"], "")
     yield Figure("nodes with pods that fit nowhere", raw["refused"], "")
     yield Figure("of these, hopeless before any was tried", raw["hopeless"], "")
+    yield Figure("which are hopeless after the change", raw["changed_filter_s"], "s")
+    yield Figure("nodes with pods that fit nowhere then", raw["changed_refused"], "")
+    yield Figure("of these, found without a simulation", raw["changed_hopeless"], "")
 
 
 def engine_changed(size: Size) -> dict[str, Any]:

@@ -85,7 +85,8 @@ WHY = {
     ),
     ("engine-pass", "a full pass, by processor time"): _PASS,
     ("engine-pass", "a pass after 1 % of the pods changed"): (
-        f"rows and classes are kept, but every question is asked anew, and {_PASS}"
+        "rows, classes and what keeps nodes from going are known, but hardly a node of this "
+        "cluster is hopeless: of nearly all, the pods are placed anew, one by one"
     ),
     ("engine-pass", "peak memory, the cluster included"): (
         "the cluster, made up in the same process, takes 0.7 GiB before the engine sees it; the "
