@@ -19,7 +19,7 @@ from tests.engine.pieces import (
     view_of,
     wants,
 )
-from unmoor.engine.daemons import asked_of, daemons_of
+from unmoor.engine.daemons import Daemons, asked_of
 from unmoor.engine.scenery import scene_of
 from unmoor.model import names
 from unmoor.model.node_selector import NodeSelector, NodeSelectorTerm
@@ -39,11 +39,11 @@ def reserved(*objects: Any) -> Resources:
 
 
 def asked(*objects: Any) -> list[Resources]:
-    return [one.requests for one in daemons_of(view_of(*objects))]
+    return [one.requests for one in Daemons(view_of(*objects)).all]
 
 
 def to_come(owner: Any, *requirements: Any, taints: tuple[Taint, ...] = ()) -> Resources:
-    return asked_of(daemons_of(view_of(owner)), Requirements.from_api(requirements), taints)
+    return asked_of(Daemons(view_of(owner)).all, Requirements.from_api(requirements), taints)
 
 
 # ------------------------------------------------------------------------------- what one asks for
@@ -258,4 +258,4 @@ def test_the_taints_of_a_node_to_come_keep_it_away_too() -> None:
 def test_absurd_sums_stay_within_bounds() -> None:
     owners = [daemon_set(str(n), spec_of({"cpu": "8E"})) for n in range(3)]
 
-    assert asked_of(daemons_of(view_of(*owners)), Requirements({}), ())["cpu"] == 2**62 - 1
+    assert asked_of(Daemons(view_of(*owners)).all, Requirements({}), ())["cpu"] == 2**62 - 1

@@ -19,6 +19,7 @@ import msgspec
 from unmoor.engine.requests import requests_of, used_by
 from unmoor.engine.ways import ways_of
 from unmoor.model import names, resources, taint
+from unmoor.model.base import Key
 from unmoor.model.kinds import DAEMON_SETS
 from unmoor.model.node_selector import NodeSelector
 from unmoor.model.pod import Pod, PodSpec
@@ -67,22 +68,72 @@ class Daemon(msgspec.Struct, frozen=True):
         return any(requirements.compatible(way, undefined=known) for way in self.ways)
 
 
-def daemons_of(view: View) -> tuple[Daemon, ...]:
-    """Return what each DaemonSet asks, by namespace and name; those that are going ask nothing."""
-    found = (_daemon(one, _newest(view.pods_of(one.uid))) for one in view.sorted(DAEMON_SETS))
-    return tuple(one for one in found if one is not None)
+class Daemons:
+    """What each DaemonSet asks, from one view to the next. Dropping it costs time only.
+
+    An exception leaves it half done: it is not to be used again.
+    """
+
+    def __init__(self, view: View) -> None:
+        """Look at everything."""
+        self.all: tuple[Daemon, ...]
+        """By namespace and name; those that are going ask nothing."""
+        self._look(view)
+
+    def _look(self, view: View) -> None:
+        self._owners = view.sorted(DAEMON_SETS)
+        self._newest = {one.uid: _newest(view.pods_of(one.uid)) for one in self._owners}
+        self._conclude()
+
+    def _conclude(self) -> None:
+        found = (_daemon(one, self._newest[one.uid]) for one in self._owners)
+        self.all = tuple(one for one in found if one is not None)
+
+    def follow(self, last: View, view: View, left: Iterable[Pod], come: Iterable[Pod]) -> None:
+        """Go by ``view`` from now on, having gone by ``last``.
+
+        ``left``, ``come``: all pods that may have changed, as they were and as they are.
+        """
+        owners = view.changed_since(last, DAEMON_SETS)
+        if owners is None or owners:
+            self._look(view)
+            return
+        before = dict(self._newest)
+        for pod in left:
+            for uid in self._owners_of(pod):
+                if self._newest[uid] is pod:
+                    self._newest[uid] = _newest(view.pods_of(uid))
+        for pod in come:
+            for uid in self._owners_of(pod):
+                newest = self._newest[uid]
+                if _is_live(pod) and (newest is None or _age(pod) > _age(newest)):
+                    self._newest[uid] = pod
+        if any(self._newest[uid] is not pod for uid, pod in before.items()):
+            self._conclude()
+
+    def _owners_of(self, pod: Pod) -> list[str]:
+        references = pod.metadata.owner_references
+        return [one.uid for one in references if one.uid in self._newest]
 
 
 def _newest(pods: tuple[Pod, ...]) -> Pod | None:
     """The live pod that was made last; of several, the last by name."""
     newest, made = None, _NEVER
     for pod in pods:
-        if pod.metadata.deletion_timestamp is not None or pod.is_terminal:
+        if not _is_live(pod):
             continue
         created = pod.metadata.creation_timestamp or _NEVER
         if created >= made:  # They come by name.
             newest, made = pod, created
     return newest
+
+
+def _is_live(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is None and not pod.is_terminal
+
+
+def _age(pod: Pod) -> tuple[datetime, Key]:
+    return (pod.metadata.creation_timestamp or _NEVER, pod.key)
 
 
 def _daemon(owner: DaemonSet, newest: Pod | None) -> Daemon | None:
@@ -139,14 +190,19 @@ def reserved_for(daemons: Iterable[Daemon], pods: Iterable[Pod]) -> dict[str, in
     """
     there: dict[str, list[Pod]] = {}
     for pod in pods:
-        for owner in pod.metadata.owner_references:
-            if owner.kind == DAEMON_SETS.kind and owner.controller:
-                there.setdefault(owner.uid, []).append(pod)
+        for uid in daemon_sets_of(pod):
+            there.setdefault(uid, []).append(pod)
     asked = (_still_to_come(one, there.get(one.uid, [])) for one in daemons)
     missing = [one for one in asked if one]
     if not missing:  # As on nearly every node.
         return {}
     return {key: amount for key, amount in resources.total(missing).items() if amount > 0}
+
+
+def daemon_sets_of(pod: Pod) -> list[str]:
+    """Return the uids of the DaemonSets that a pod is of: one, if any, normally."""
+    kind = DAEMON_SETS.kind
+    return [one.uid for one in pod.metadata.owner_references if one.kind == kind and one.controller]
 
 
 def _still_to_come(daemon: Daemon, pods: list[Pod]) -> Resources:

@@ -14,11 +14,12 @@ Must not: look around; a place is made of what is handed in.
 from __future__ import annotations
 
 from collections.abc import Collection
+from operator import attrgetter
 
 import msgspec
 
-from unmoor.engine.daemons import Daemon, meant_for, reserved_for
-from unmoor.engine.scene import Place
+from unmoor.engine.daemons import Daemon, daemon_sets_of, meant_for, reserved_for
+from unmoor.engine.scene import Place, differing
 from unmoor.model import names, resources, taint
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
@@ -29,6 +30,7 @@ from unmoor.model.resources import Quantities, Resources
 from unmoor.model.storage import CSINode
 from unmoor.model.taint import Taint
 
+_IS_TERMINAL = attrgetter("is_terminal")
 _EPHEMERAL = tuple(Taint(key=key, effect=effect) for key, effect in names.EPHEMERAL_TAINTS)
 
 
@@ -73,6 +75,10 @@ def made_of(sources: Sources, daemons: tuple[Daemon, ...], before: Made | None =
     """
     if before is not None and before.sources.is_same_node(sources):
         bare, mine = before.place, before.daemons
+        old, new = differing(before.sources.pods, sources.pods)
+        are_live = len(bare.pods) == len(before.sources.pods) and not any(map(_IS_TERMINAL, new))
+        if are_live and not any(map(daemon_sets_of, (*old, *new))):  # As nearly always.
+            return Made(sources, mine, msgspec.structs.replace(bare, pods=sources.pods))
     else:
         bare = _without_pods(sources)
         mine = meant_for(daemons, bare.name, bare.labels, bare.taints)

@@ -10,6 +10,7 @@ Must not: place anything. ``scenery`` builds a scene from a view.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from operator import is_
 from types import MappingProxyType
 
 import msgspec
@@ -201,6 +202,18 @@ def looks_alike(now: View, then: View) -> bool:
     """True when nothing has changed in all that a simulation asks its view for."""
     changed = (now.changed_since(then, KINDS[kind]) for kind in ASKED_FOR)
     return now is then or all(one is not None and not one for one in changed)
+
+
+def differing(
+    before: tuple[Pod, ...], after: tuple[Pod, ...]
+) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+    """Return both without the very same pods that they begin and end with."""
+    alike = bytes(map(is_, before, after)).find(0)
+    start = min(len(before), len(after)) if alike < 0 else alike
+    before, after = before[start:], after[start:]
+    alike = bytes(map(is_, reversed(before), reversed(after))).find(0)
+    end = min(len(before), len(after)) if alike < 0 else alike
+    return before[: len(before) - end], after[: len(after) - end]
 
 
 def _has_soft_taint(ground: Place | Started | Template) -> bool:

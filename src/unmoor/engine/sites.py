@@ -10,7 +10,6 @@ Must not: decide whether a pod may be put there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 
 from unmoor.engine import volumes
 from unmoor.engine.held import Held, held_by
@@ -76,14 +75,42 @@ class Standing:
         self.place = place
         self.name = place.name
         self.pods: list[Pod] = list(place.pods)
-        used = resources.total((place.reserved, *(used for _, used, _ in there)))
-        self.free = resources.subtract(place.allocatable, used)
+        self.used = resources.exact_total((place.reserved, *(used for _, used, _ in there)))
+        """By those who were there at first; exact, so that they can be taken away again."""
+        self.free = resources.subtract(place.allocatable, resources.bounded(self.used))
         self.held: list[Held] = [one for _, _, held in there for one in held]
         self.attached = (
             volumes.attached_on(place.name, place.pods, view)
             if attached is None and place.volume_room
             else attached or {}
         )
+
+    def followed(
+        self, place: Place, come: Iterable[Pod], gone: Iterable[Pod], known: Tenants
+    ) -> Standing | None:
+        """Return what it is with other pods, nobody being promised anything; None: make it anew.
+
+        ``place``: the same node as it is now. ``come``, ``gone``: by whom its pods differ from
+        those that were there; none of them has volumes. Costs as much as these.
+        """
+        used = dict(self.used)
+        if place.reserved != self.place.reserved:
+            _count(used, place.reserved, 1)
+            _count(used, self.place.reserved, -1)
+        for pods, sign in ((come, 1), (gone, -1)):
+            for pod in pods:
+                _, part, held = known.of(pod)
+                if held:
+                    return None
+                _count(used, part, sign)
+        if not all(used.values()):  # Nobody may be left who names it.
+            return None
+        found = self.copy()
+        found.place, found.pods = place, list(place.pods)
+        if used != self.used or place.allocatable != self.place.allocatable:
+            found.used = used
+            found.free = resources.subtract(place.allocatable, resources.bounded(used))
+        return found
 
     def domains(self, key: str) -> frozenset[str]:
         """Return the one domain of the label ``key`` that it lies in, or none."""
@@ -92,7 +119,8 @@ class Standing:
 
     def copy(self) -> Standing:
         """Return one that can be filled without this one noticing."""
-        found = copy(self)
+        found: Standing = Standing.__new__(Standing)
+        found.__dict__.update(self.__dict__)
         found.pods, found.held = list(self.pods), list(self.held)
         found.attached = {driver: set(handles) for driver, handles in self.attached.items()}
         return found
@@ -107,6 +135,11 @@ class Standing:
                 there = self.attached.setdefault(need.driver, set())
                 there.add(need.handle)
                 there.discard(volumes.left_behind(need.handle))
+
+
+def _count(used: dict[str, int], part: Resources, sign: int) -> None:
+    for name, amount in part.items():
+        used[name] = used.get(name, 0) + sign * amount
 
 
 class Opened:

@@ -56,11 +56,16 @@ def add(*parts: Resources) -> dict[str, int]:
 
 def total(parts: Iterable[Resources]) -> dict[str, int]:
     """Return the sum of any number of parts, exact until the end, then bounded."""
+    return {name: _bounded(amount) for name, amount in exact_total(parts).items()}
+
+
+def exact_total(parts: Iterable[Resources]) -> dict[str, int]:
+    """Return the same before it is bounded: from this, parts can be taken away again."""
     amounts: dict[str, int] = {}
     for part in parts:
         for name, amount in part.items():
             amounts[name] = amounts.get(name, 0) + amount
-    return {name: _bounded(amount) for name, amount in amounts.items()}
+    return amounts
 
 
 def subtract(whole: Resources, part: Resources) -> dict[str, int]:

@@ -59,14 +59,20 @@ class Ground:
         self.people = _people(standing, crowd)
         self._grounds = _numbers([judge.shown_by(one.place) for one in standing])
 
-    def renew(self, at: int, site: Standing) -> None:
-        """Have this in a row from now on: the same node with other pods."""
-        before, self.standing[at] = self.standing[at], site
-        self.free[at] = self._free_at_first[at] = amounts([site.free], self._columns)[0]
-        self._is_overdrawn[at] = _is_overdrawn(site)
-        self.is_open[at] = not self._is_overdrawn[at]
-        self._on.pop(at, None)
-        if any(pod.spec.volumes for pod in (*before.pods, *site.pods)):
+    def renew(self, sites: Mapping[int, Standing], *, have_other_volumes: bool) -> None:
+        """Have these in their rows from now on: the same nodes with other pods.
+
+        ``have_other_volumes``: pods with volumes are among those who have come or gone.
+        """
+        rows = np.array(list(sites), dtype=np.int64)
+        for at, site in sites.items():
+            self.standing[at] = site
+            self._on.pop(at, None)
+        free = amounts([site.free for site in sites.values()], self._columns)
+        self.free[rows] = self._free_at_first[rows] = free
+        self._is_overdrawn[rows] = [_is_overdrawn(site) for site in sites.values()]
+        self.is_open[rows] = ~self._is_overdrawn[rows]
+        if have_other_volumes:
             self._claims = None
 
     def list_anew(self, person: Person, rows: Mapping[int, int]) -> None:
@@ -237,7 +243,7 @@ class Ground:
 
 
 def _is_overdrawn(site: Standing) -> bool:
-    return any(amount < 0 for amount in site.free.values())
+    return min(site.free.values(), default=0) < 0
 
 
 def taints_tolerated(ground: Ground, wish: Wish) -> Flags:

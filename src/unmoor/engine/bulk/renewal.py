@@ -11,7 +11,7 @@ from typing import NamedTuple
 from unmoor.engine import judge
 from unmoor.engine.bulk.crowd import Person, columns_of
 from unmoor.engine.bulk.greedy import Greedy
-from unmoor.engine.scene import Place, Scene, looks_alike
+from unmoor.engine.scene import Place, Scene, differing, looks_alike
 from unmoor.engine.sites import Standing
 from unmoor.model.pod import Pod
 
@@ -53,8 +53,8 @@ def news_of(then: Scene, now: Scene, rows: Iterable[int]) -> list[News]:
     """Return what has changed in these rows."""
     found = []
     for at in rows:
-        before, after = then.places[at].pods, now.places[at].pods
         # A pod that has not changed is the same object in both.
+        before, after = differing(then.places[at].pods, now.places[at].pods)
         old, new = {id(pod) for pod in before}, {id(pod) for pod in after}
         come = [pod for pod in after if id(pod) not in old]
         found.append(News(at, come, [pod for pod in before if id(pod) not in new]))
@@ -69,27 +69,29 @@ def covers(compiled: Greedy, pods: Iterable[Pod]) -> bool:
 def renew(compiled: Greedy, scene: Scene, news: Iterable[News]) -> set[int]:
     """Let ``compiled`` be of ``scene`` from now on; no simulation may be running.
 
-    Return the numbers of the tallies that count others than before.
-
     ``news``: of the places that have other pods now. All else is as it was, and there are columns
-    for all that these pods ask for.
+    for all that these pods ask for. Return the numbers of the tallies that count others now.
     """
     compiled.scene = scene
     crowd, ground, counting = compiled.crowd, compiled.ground, compiled.counting
     crowd.look(scene.view)
     changed: dict[int, tuple[Person, dict[int, int]]] = {}
     others: set[int] = set()
+    sites: dict[int, Standing] = {}
+    have_other_volumes = False
     for at, come, gone in news:
         for pods, sign in ((gone, -1), (come, 1)):
             for person in map(crowd.person, pods):
                 _, where = changed.setdefault(person.number, (person, {}))
                 where[at] = where.get(at, 0) + sign
         place, before = scene.places[at], ground.standing[at]
-        are_attached = place.volume_room == before.place.volume_room and not any(
-            pod.spec.volumes for pod in (*come, *gone)
-        )
-        attached = before.attached if are_attached else None
-        ground.renew(at, Standing(place, scene.view, compiled.tenants, attached))
+        has_other_volumes = any(pod.spec.volumes for pod in (*come, *gone))
+        have_other_volumes |= has_other_volumes
+        site = None
+        if not has_other_volumes and place.volume_room == before.place.volume_room:
+            site = before.followed(place, come, gone, compiled.tenants)
+        sites[at] = site or Standing(place, scene.view, compiled.tenants)
+    ground.renew(sites, have_other_volumes=have_other_volumes)
     for person, where in changed.values():
         moved = {at: more for at, more in where.items() if more}
         if moved:
