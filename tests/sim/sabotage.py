@@ -329,11 +329,11 @@ class BoughtForgotten(RowBug):
     def step(
         self, step: StepFunction, view: View, key: Any, memory: Any, moment: Moment
     ) -> Step[Any]:
-        def with_nodes(resource: Resource[Any]) -> list[Any]:
-            found = view.sorted(resource)
-            return [one for one in found if resource.kind != "Machine" or one.node_name]
+        def with_nodes(resource: Resource[Any]) -> dict[Any, Any]:
+            found = view.all(resource).items()
+            return {at: one for at, one in found if resource.kind != "Machine" or one.node_name}
 
-        blind: Any = Blind(view, sorted=with_nodes)
+        blind: Any = Blind(view, all=with_nodes)
         return step(blind, key, memory, moment)
 
 
