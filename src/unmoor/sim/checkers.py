@@ -1,7 +1,8 @@
 """What must never happen, checked at every write of unmoor against the true state of the server.
 
-Each rule is plain code on raw objects, and shares nothing with what decides. A breach is noted with
-the rule's name, the time and the objects concerned; whoever runs the world looks at ``breaches``.
+Each rule is plain code on raw objects, and shares nothing with what decides; but where a pod fits,
+the oracle says (``vacancies``, ``promises``). A breach is noted with the rule's name, the time and
+the objects concerned; whoever runs the world looks at ``breaches``.
 
 What cannot be known is allowed for, and nothing else: a process learns of a pod a little later than
 the server (``unseen_s``), and reads the time off a wall clock that may be wrong (``skew_s``).
