@@ -14,15 +14,13 @@ Must not: conclude anything about other provisioners: their image and their netw
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import msgspec
 
 from unmoor.model import names
 from unmoor.model.instance import OfferingName
 from unmoor.model.kinds import PROVISIONERS
 from unmoor.model.machine import Machine
-from unmoor.model.moment import Moment, doubled_s, rfc3339
+from unmoor.model.moment import Moment, doubled_s, later, rfc3339
 from unmoor.model.observation import Asked
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
@@ -68,7 +66,7 @@ def avoided(view: View, moment: Moment) -> dict[str, dict[str, str]]:
         for_s = _avoided_s(view, answer.result or 1)
         if moment.mono < answer.at.after(for_s):
             maker, _, offering = subject.partition(" ")
-            until = rfc3339(answer.at.wall + timedelta(seconds=for_s))
+            until = rfc3339(later(answer.at.wall, for_s))
             by_maker.setdefault(maker, {})[offering] = until
     if not by_maker:
         return {}  # As nearly always.

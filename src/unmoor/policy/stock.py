@@ -11,11 +11,10 @@ Must not: choose.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from typing import TypeAlias
 
 from unmoor.model.instance import InstanceType
-from unmoor.model.moment import Moment, doubled_s, rfc3339
+from unmoor.model.moment import Moment, doubled_s, later, rfc3339
 from unmoor.model.observation import Answer, Asked, Problem
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
@@ -55,7 +54,7 @@ def sold_out(view: View, moment: Moment) -> dict[str, str]:
     for name, said in view.answers(Asked.STOCK_OUT):
         for_s = _memory_s(view, said.result or 1)
         if moment.mono < said.at.after(for_s):
-            found[name] = rfc3339(said.at.wall + timedelta(seconds=for_s))
+            found[name] = rfc3339(later(said.at.wall, for_s))
     return found
 
 
