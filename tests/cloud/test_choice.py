@@ -143,3 +143,17 @@ def test_stock_outs_are_read_from_text() -> None:
         StockOut("m5.*", "us-east-1a", "spot"),
         StockOut("c6i.large", "*", "*"),
     )
+
+
+@pytest.mark.parametrize(("cpu", "expected"), [(1000, "x.small"), (3000, "x.2xlarge")])
+def test_where_nobody_knows_a_price_the_smallest_with_room_is_launched(
+    cpu: int, expected: str
+) -> None:
+    unknown: Prices = {("a", "on-demand"): None}
+    sizes = {"x.12xlarge": 48_000, "x.2xlarge": 8_000, "x.small": 2_000}
+    types = [instance_type(name, size, unknown) for name, size in sizes.items()]
+
+    made = choice.choose(types, request(cpu=cpu))
+
+    assert isinstance(made, Choice)
+    assert made.type.name == expected

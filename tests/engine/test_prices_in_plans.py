@@ -33,6 +33,8 @@ def sold(name: str, *prices: float | None, **more: Any) -> InstanceType:
 
 CHEAP, DEAR = sold("cheap", 0.1), sold("dear", 0.9)
 BLANK, BLANK_TOO = sold("a-blank", None), sold("b-blank", None)
+SMALL_BLANK, BIG_BLANK = sold("z-small", None, cpu=1), sold("a-big", None, cpu=48)
+ROOMY_BLANK = sold("a-roomy", None, memory_gib=32)
 HALF = sold("half", None, 0.2)
 METAL = sold("metal", 0.01, labels={names.INSTANCE_SIZE: "metal-24xl"})
 GPU = sold("gpu", 0.02, extra={names.GPU: 1})
@@ -54,6 +56,30 @@ SMALL_AND_CHEAP = sold("small", 0.05, cpu=1)
         pytest.param([BLANK, DEAR], {}, ["dear", "a-blank"], 0.9, id="unknown comes last"),
         pytest.param(
             [BLANK_TOO, BLANK], {}, ["a-blank", "b-blank"], None, id="unknown only: it costs what?"
+        ),
+        pytest.param(
+            [BLANK, BIG_BLANK, SMALL_BLANK],
+            {},
+            ["z-small", "a-blank", "a-big"],
+            None,
+            id="unknown only: the smallest first",
+        ),
+        pytest.param(
+            [BLANK, BIG_BLANK, SMALL_BLANK],
+            {"cpu": "3"},
+            ["a-blank", "a-big"],
+            None,
+            id="unknown only: the smallest that has room",
+        ),
+        pytest.param(
+            [BIG_BLANK, SMALL_BLANK, BLANK, DEAR],
+            {},
+            ["dear", "z-small", "a-blank", "a-big"],
+            0.9,
+            id="some unknown: those after the known, by size",
+        ),
+        pytest.param(
+            [ROOMY_BLANK, BLANK], {}, ["a-blank", "a-roomy"], None, id="as many cpu: by memory"
         ),
         pytest.param([BLANK, GPU], {}, ["a-blank"], None, id="unknown before special"),
         pytest.param([HALF, DEAR], {}, ["half", "dear"], 0.2, id="known in one zone"),

@@ -61,6 +61,9 @@ CHEAP = shape("cheap", "a on-demand 0.1", "b on-demand 0.2")
 DEAR = shape("dear", "a on-demand 0.4", "a spot 0.05")
 TWIN = shape("a-twin", "a on-demand 0.1")
 UNKNOWN = shape("a-unknown", "a on-demand ?")
+LARGE_UNKNOWN = msgspec.structs.replace(
+    shape("a-12xlarge", "a on-demand ?"), capacity={"cpu": 48_000, "memory": 96 * GIB}
+)
 METAL = shape("metal", "a on-demand 0.01", size="metal-24xl")
 GPU = shape("gpu", "a on-demand 0.02", devices={names.GPU: 1})
 NEURON = shape("neuron", "a on-demand 0.03", devices={names.NEURON: 1})
@@ -100,6 +103,12 @@ NEURON = shape("neuron", "a on-demand 0.03", devices={names.NEURON: 1})
             [UNKNOWN, CHEAP], [], ["cheap a on-demand", "a-unknown a on-demand"], id="unknown: last"
         ),
         pytest.param([UNKNOWN], [], ["a-unknown a on-demand"], id="unknown: if there is no other"),
+        pytest.param(
+            [UNKNOWN, LARGE_UNKNOWN, CHEAP],
+            [],
+            ["cheap a on-demand", "a-unknown a on-demand", "a-12xlarge a on-demand"],
+            id="unknown: the smallest first",
+        ),
         pytest.param(
             [shape("half", "a on-demand ?", "b on-demand 9"), CHEAP],
             [],

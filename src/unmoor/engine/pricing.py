@@ -1,7 +1,8 @@
 """Which types may a new machine be, and in which order? The cheapest first.
 
 A type counts with its cheapest offering that the requirements allow and that is to be had. A price
-that nobody knows is not low (R34): such a type comes last.
+that nobody knows is not low (R34): such types come last, and of them the
+smallest first: it likely costs the least.
 
 Must not: make prices (``model.prices``), or know pods, nodes and limits.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 from types import MappingProxyType
+from typing import TypeAlias
 
 import msgspec
 
@@ -18,11 +20,13 @@ from unmoor.engine.sites import offerings_of, types_left
 from unmoor.model import names
 from unmoor.model.instance import InstanceType, Offering, OfferingName
 from unmoor.model.requirement import Requirements
-from unmoor.model.resources import Resources
+from unmoor.model.resources import CPU, MEMORY, Resources
 
 TYPES_PER_MACHINE_MAX = 60
 """More types than these are not asked of a cloud for one machine (spec 9.9)."""
 NOTHING: Resources = MappingProxyType({})
+Size: TypeAlias = tuple[int, int]
+NO_SIZE: Size = (0, 0)
 METAL = "metal"
 """How the sizes of bare machines begin."""
 
@@ -39,10 +43,12 @@ class Choice(msgspec.Struct, frozen=True):
         return OfferingName(self.type.name, self.offering.zone, self.offering.capacity_type)
 
     @property
-    def order(self) -> tuple[float, str, str, str]:
-        """The cheapest first, unknown prices last, ties by name."""
+    def order(self) -> tuple[float, Size, str, str, str]:
+        """The cheapest first, unknown prices last and among them the smallest; ties by name."""
+        price = self.offering.price_usd_per_h
+        size = NO_SIZE if price is not None else size_of(self.type)
         where = (self.offering.zone, self.offering.capacity_type)
-        return (_cost(self.offering), self.type.name, *where)
+        return (inf if price is None else price, size, self.type.name, *where)
 
 
 def cheapest_first(
@@ -70,9 +76,10 @@ def is_special(one: InstanceType) -> bool:
     return has_devices or size.startswith(METAL)
 
 
-def _cost(offering: Offering) -> float:
-    return inf if offering.price_usd_per_h is None else offering.price_usd_per_h
+def size_of(one: InstanceType) -> Size:
+    """Return what a machine of this type has: cpu, and where that is the same, memory."""
+    return (one.capacity.get(CPU, 0), one.capacity.get(MEMORY, 0))
 
 
-def _order(one: Choice) -> tuple[float, str, str, str]:
+def _order(one: Choice) -> tuple[float, Size, str, str, str]:
     return one.order

@@ -65,15 +65,18 @@ class Prices:
     def of(self, shape: Shape) -> tuple[Numbers, Costs]:
         """Return the rows of all types, the cheapest first, and what each row costs.
 
-        Special ones come after all others: they are for when nothing else would do.
+        Special ones come after all others: they are for when nothing else would do. Where nobody
+        knows what it costs, the smallest comes first.
         """
         found = self._ranked.get(shape.number)
         if found is None:
             cheapest = np.where(shape.sold, self.types.prices_usd_per_h, np.inf).min(
                 axis=1, initial=np.inf
             )
-            keys = (self.types.places_by_name, cheapest, self.types.are_special)
-            order = np.lexsort(keys)
+            ties = np.where(
+                np.isinf(cheapest), self.types.places_by_size, self.types.places_by_name
+            )
+            order = np.lexsort((ties, cheapest, self.types.are_special))
             found = self._ranked[shape.number] = (order, cheapest)
         return found
 

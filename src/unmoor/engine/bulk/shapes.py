@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unmoor.engine.bulk.numbering import Domains, Numbering
-from unmoor.engine.pricing import is_special
+from unmoor.engine.pricing import is_special, size_of
 from unmoor.engine.scene import Started, Template
 from unmoor.engine.sites import OF_NO_TYPE, OF_OFFERINGS, type_label
 from unmoor.model import names, resources
@@ -83,10 +83,12 @@ class Types:
     @cached_property
     def places_by_name(self) -> npt.NDArray[np.int64]:
         """Where each row stands in the order of the names."""
-        order = np.argsort(np.array([one.name for one in self.all], dtype=object), kind="stable")
-        found = np.empty(len(order), dtype=np.int64)
-        found[order] = np.arange(len(order))
-        return found
+        return _places([one.name for one in self.all])
+
+    @cached_property
+    def places_by_size(self) -> npt.NDArray[np.int64]:
+        """Where each row stands in the order of the sizes, ties by name."""
+        return _places([(*size_of(one), one.name) for one in self.all])
 
     @cached_property
     def prices_usd_per_h(self) -> Costs:
@@ -298,6 +300,14 @@ class Shapes:
             found = self.of(shape.requirements.intersection(one))
             self._narrowed[asked] = found
         return found
+
+
+def _places(keys: Sequence[str] | Sequence[tuple[int, int, str]]) -> npt.NDArray[np.int64]:
+    """Where each of these stands when they are sorted; of equal ones the first comes first."""
+    found = np.empty(len(keys), dtype=np.int64)
+    order = sorted(range(len(keys)), key=lambda at: keys[at])
+    found[order] = np.arange(len(keys))
+    return found
 
 
 def amounts(rows: Sequence[resources.Resources], columns: Sequence[str]) -> Amounts:
