@@ -30,6 +30,8 @@ OF_MACHINES = {
     Constraint.ON_HOLD,
 }
 """Those that no node knows, so that there is no fact about them."""
+OF_PODS = {Constraint.DEVICE, Constraint.GATE}
+"""Those for which no node is asked."""
 OF_OURS = {Constraint.INVALID}
 """What the API server would not have let in, or is too much for us alone."""
 
@@ -88,6 +90,18 @@ def test_there_are_facts_about_every_kind() -> None:
     found = {one.constraint for name in FACTS for one in _refusals_of_fact(name)}
 
     assert found == set(Constraint) - OF_MACHINES - OF_OURS
+
+
+def test_the_words_of_every_kind_are_those_of_a_fact() -> None:
+    told = {
+        one.constraint
+        for name in FACTS
+        for one in _refusals_of_fact(name)
+        if (because := FACTS[name]().because) and because in one.constraint.said
+    }
+    by_nodes = set(Constraint) - OF_MACHINES - OF_OURS - OF_PODS
+
+    assert told == by_nodes - {Constraint.RESOURCES}
 
 
 def _refusals_of_fact(name: str) -> Iterator[Refusal]:

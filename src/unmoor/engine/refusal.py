@@ -8,29 +8,43 @@ Must not: judge.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 import msgspec
 
 
 class Constraint(StrEnum):
-    """What can refuse a pod. Closed; the values are the words that people read."""
+    """What can refuse a pod. Closed; the values are the words that people read.
 
-    UNSCHEDULABLE = "unschedulable"
-    TAINT = "taint"
-    NODE_SELECTOR = "node selector"
-    NODE_AFFINITY = "node affinity"
+    ``said``: what kube-scheduler says of a node that refuses for this; "" where no node does, or
+    where what it says names the resource.
+    """
+
+    said: str
+
+    def __new__(cls, value: str, said: str = "") -> Self:
+        """One kind: our words, and kube-scheduler's."""
+        found = str.__new__(cls, value)
+        found._value_ = value
+        found.said = said
+        return found
+
+    UNSCHEDULABLE = "unschedulable", "node(s) were unschedulable"
+    TAINT = "taint", "node(s) had untolerated taint(s)"
+    NODE_SELECTOR = "node selector", "node(s) didn't match Pod's node affinity/selector"
+    NODE_AFFINITY = "node affinity", "node(s) didn't match Pod's node affinity/selector"
     RESOURCES = "resources"
-    HOST_PORT = "host port"
-    VOLUME = "volume"
+    HOST_PORT = "host port", "node(s) didn't have free ports for the requested pod ports"
+    VOLUME = "volume", "node(s) didn't match PersistentVolume's node affinity"
     """A claim, class or volume that is missing, not bound yet, in use, or elsewhere."""
-    VOLUME_LIMIT = "volume limit"
-    DISK = "disk"
+    VOLUME_LIMIT = "volume limit", "node(s) exceed max volume count"
+    DISK = "disk", "node(s) had no available disk"
     """A disk without a claim, that another pod on the node has."""
     DEVICE = "device"
     """A claim for devices; nobody here knows where there are any."""
-    SPREAD = "topology spread"
-    POD_AFFINITY = "pod affinity"
-    POD_ANTI_AFFINITY = "pod anti-affinity"
+    SPREAD = "topology spread", "node(s) didn't match pod topology spread constraints"
+    POD_AFFINITY = "pod affinity", "node(s) didn't match pod affinity rules"
+    POD_ANTI_AFFINITY = "pod anti-affinity", "node(s) didn't match pod anti-affinity rules"
     REQUIREMENTS = "requirements"
     """What the pod wants of a new node and what its provisioner allows do not go together."""
     INSTANCE_TYPE = "instance type"

@@ -39,20 +39,6 @@ from unmoor.sim.actors.scoring import Score
 
 BY_DEFAULT: tuple[tuple[str, int], ...] = ((names.HOSTNAME, 3), (names.ZONE, 5))
 """Key and maxSkew by which pods of one owner are spread where they say nothing themselves."""
-_WORDS: dict[Constraint, str] = {
-    Constraint.UNSCHEDULABLE: "node(s) were unschedulable",
-    Constraint.TAINT: "node(s) had untolerated taint(s)",
-    Constraint.NODE_SELECTOR: "node(s) didn't match Pod's node affinity/selector",
-    Constraint.NODE_AFFINITY: "node(s) didn't match Pod's node affinity/selector",
-    Constraint.HOST_PORT: "node(s) didn't have free ports for the requested pod ports",
-    Constraint.VOLUME: "node(s) didn't match PersistentVolume's node affinity",
-    Constraint.DISK: "node(s) had no available disk",
-    Constraint.VOLUME_LIMIT: "node(s) exceed max volume count",
-    Constraint.SPREAD: "node(s) didn't match pod topology spread constraints",
-    Constraint.POD_AFFINITY: "node(s) didn't match pod affinity rules",
-    Constraint.POD_ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
-}
-"""What kube-scheduler says of a node that is refused for this."""
 
 
 class No(msgspec.Struct, frozen=True):
@@ -141,8 +127,7 @@ def _said_of(refusals: Sequence[Refusal]) -> Iterator[str]:
     for name in short:
         yield "Too many pods" if name == PODS else f"Insufficient {name}"
     if not short:
-        first = refusals[0].constraint
-        yield _WORDS.get(first, f"node(s) refused by {first}")
+        yield refusals[0].constraint.said
 
 
 def _problem(one: Refusal) -> str:
