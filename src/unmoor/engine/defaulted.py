@@ -20,13 +20,13 @@ from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.provisioner import NARROWS_TYPES
 from unmoor.model.resources import PODS, Resources
-from unmoor.model.wording import named
+from unmoor.model.wording import joined, named
 
 
 def listed(requests: Resources) -> str:
     """Say what is asked for; that a pod takes the place of one pod is said by nobody."""
     shown = {name: amount for name, amount in requests.items() if (name, amount) != (PODS, 1)}
-    return ", ".join(f"{name} {amount}" for name, amount in resources.render(shown).items())
+    return joined(f"{name} {amount}" for name, amount in resources.render(shown).items())
 
 
 def by_default(

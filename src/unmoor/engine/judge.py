@@ -29,6 +29,7 @@ from unmoor.model.pod import Pod
 from unmoor.model.resources import Resources
 from unmoor.model.selector import SelectorError
 from unmoor.model.taint import Taint, Toleration
+from unmoor.model.wording import joined
 
 EVERY_EFFECT = (*taint.KEEPS_OUT, taint.PREFER_NO_SCHEDULE)
 """A taint that says "rather not" keeps a pod away until the pod gives up that preference."""
@@ -166,10 +167,10 @@ def _unmatched(terms: tuple[NodeSelectorTerm, ...], place: Place) -> str | None:
                 return None
         except SelectorError as error:
             problem = problem or str(error)
-    return problem or " or ".join(
-        ", ".join(str(one) for one in (*term.match_expressions, *term.match_fields))
-        for term in terms
+    wanted = (
+        joined(str(one) for one in (*term.match_expressions, *term.match_fields)) for term in terms
     )
+    return problem or joined(wanted, " or ")
 
 
 # ------------------------------------------------------------------------------- the node by itself

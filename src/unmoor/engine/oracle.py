@@ -146,8 +146,7 @@ def _no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Reso
     asked = listed(requests)
     if not roomy:
         return Refusal(Constraint.INSTANCE_TYPE, "resources", f"no type has room for {asked}")
-    with_all = ", ".join(str(one) for one in wanted)
-    words = f"none of {len(roomy)} types with room for {asked} is to be had with {with_all}"
+    words = f"none of {len(roomy)} types with room for {asked} is to be had with {wanted}"
     return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
 
 

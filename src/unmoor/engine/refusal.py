@@ -12,6 +12,8 @@ from typing import Self
 
 import msgspec
 
+from unmoor.model.wording import joined
+
 
 class Constraint(StrEnum):
     """What can refuse a pod. Closed; the values are the words that people read.
@@ -90,4 +92,4 @@ class Refusal(msgspec.Struct, frozen=True):
         """``resources: cpu: 500m short``; what is wrong with a provisioner names it itself."""
         if self.constraint is Constraint.PROVISIONER and self.missing.startswith("provisioner/"):
             return self.missing
-        return f"{self.constraint}: {self.subject}: {self.missing}"
+        return f"{self.constraint}: {joined((self.subject,))}: {self.missing}"

@@ -33,6 +33,7 @@ from unmoor.model.resources import Resources
 from unmoor.model.scheduling import Affinity, NodeAffinity, PodAffinity, TopologySpreadConstraint
 from unmoor.model.snapshot import View
 from unmoor.model.taint import Toleration
+from unmoor.model.wording import joined
 
 TERMS_MAX = 64
 """Node selector terms, pod affinity terms and spread constraints of one pod, of each kind."""
@@ -195,7 +196,7 @@ def _steps(pod: Pod, *, has_soft_taints: bool) -> tuple[_Step, ...]:
     node = affinity.node_affinity or NodeAffinity()
     for index in _heaviest_first([one.weight for one in node.preferred]):
         wanted = node.preferred[index].preference
-        listed = ", ".join(str(one) for one in wanted.match_expressions)
+        listed = joined(str(one) for one in wanted.match_expressions)
         found.append(_Step(_NODE, index, f"preferred node affinity {listed}"))
     for index, spread in enumerate(pod.spec.topology_spread_constraints):
         if spread.when_unsatisfiable == scheduling.SCHEDULE_ANYWAY:

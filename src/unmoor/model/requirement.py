@@ -20,6 +20,7 @@ import msgspec
 
 from unmoor.model import names
 from unmoor.model.base import Struct
+from unmoor.model.wording import joined
 
 IN = "In"
 NOT_IN = "NotIn"
@@ -55,7 +56,7 @@ class NodeSelectorRequirement(Struct):
     def __str__(self) -> str:
         """``key operator [values]``, without what is empty."""
         values_matter = bool(self.values) or self.operator in {IN, NOT_IN}
-        values = f" [{', '.join(sorted(self.values))}]" if values_matter else ""
+        values = f" [{joined(sorted(self.values))}]" if values_matter else ""
         return f"{self.key} {self.operator}{values}"
 
 
@@ -207,7 +208,7 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
         if self.less_than is not None:
             parts.append(f"< {self.less_than}")
         if self.values:
-            parts.append(f"{self.operator} [{', '.join(sorted(self.values))}]")
+            parts.append(f"{self.operator} [{joined(sorted(self.values))}]")
         return f"{self.key} {' and '.join(parts) or self.operator}"
 
 
@@ -219,7 +220,7 @@ def anything(key: str) -> Requirement:
 def _bounded(key: str, operator: str, values: frozenset[str]) -> Requirement:
     bound = integer(next(iter(values))) if len(values) == 1 else None
     if bound is None:
-        given = ", ".join(sorted(values))
+        given = joined(sorted(values))
         raise RequirementError(f"{key} {operator} [{given}]: give exactly one integer")
     match operator:
         case "Gt":
@@ -377,4 +378,4 @@ class Requirements(msgspec.Struct, frozen=True, gc=False):
 
     def __str__(self) -> str:
         """Each requirement as a person would write it, sorted by key."""
-        return ", ".join(str(one) for one in self)
+        return joined(str(one) for one in self)

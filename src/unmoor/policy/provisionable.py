@@ -26,6 +26,7 @@ from unmoor.model.pod import Pod
 from unmoor.model.requirement import DOES_NOT_EXIST
 from unmoor.model.scheduling import SCHEDULE_ANYWAY
 from unmoor.model.snapshot import View
+from unmoor.model.wording import joined
 from unmoor.policy import ownership, pods
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -61,7 +62,7 @@ def find(view: View, moment: Moment) -> Wanting:
 def why_not(view: View, pod: Pod) -> str:
     """Say why no place is made for a pod without a node, "" when it counts."""
     if pod.is_gated:
-        gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
+        gates = joined(gate.name for gate in pod.spec.scheduling_gates)
         return f"it is not to be scheduled yet: somebody has to lift its gate {gates}"
     if pod.is_deleting or pod.is_terminal:
         return "it is not to run any more"
