@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unmoor.app.bookings import Bookings
+from unmoor.app.bookings import WASTED_MAX, Bookings
 
 ONE, OTHER = ("shop", "web-1"), ("shop", "web-2")
 
@@ -69,3 +69,37 @@ def test_a_machine_that_has_no_node_is_not_unused_yet_and_one_of_a_person_never(
     bookings.join("by-hand", "i-c")
 
     assert bookings.unused() == []
+
+
+def test_what_is_gone_is_forgotten() -> None:
+    bookings = Bookings()
+
+    for number in range(10 * WASTED_MAX):
+        machine, node, pod = f"general-{number}", f"i-{number}", ("shop", f"web-{number}")
+        bookings.order(machine)
+        bookings.promise({f"machine/{machine}": (pod,)})
+        bookings.join(machine, node)
+        if number % 2:
+            bookings.use(pod, node)
+        bookings.leave(pod)
+        bookings.remove(node)
+        bookings.end(machine)
+
+    assert bookings.known == WASTED_MAX
+    assert bookings.unused() == sorted(
+        f"general-{number}" for number in range(8 * WASTED_MAX, 10 * WASTED_MAX, 2)
+    )
+
+
+def test_a_machine_that_is_gone_was_still_not_used_and_one_that_never_came_up_is_no_matter() -> (
+    None
+):
+    bookings = booked()
+    bookings.order("general-b")
+    bookings.join("general-a", "i-a")
+
+    bookings.end("general-a")
+    bookings.end("general-b")
+
+    assert bookings.unused() == ["general-a"]
+    assert not bookings.is_ordered("general-b")

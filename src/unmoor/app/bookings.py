@@ -1,5 +1,7 @@
 """For whom was each machine ordered, and did anybody use it? A machine that nobody uses is told.
 
+What is gone is forgotten, but for the names of machines that nobody ever used.
+
 Must not: say anything itself.
 """
 
@@ -10,6 +12,9 @@ from collections.abc import Iterable, Mapping
 from unmoor.model.base import Key
 from unmoor.model.kinds import MACHINES
 
+WASTED_MAX = 1_000
+"""So many machines that are gone are remembered, because nobody used them."""
+
 
 class Bookings:
     """Follows the machines that unmoor orders, from the order to their first pod."""
@@ -19,6 +24,8 @@ class Bookings:
         self._expected: dict[str, set[Key]] = {}
         """By machine, the pods that are still to come. Machines that are used are not in it."""
         self._node_of: dict[str, str] = {}
+        self._wasted: dict[str, None] = {}
+        """Machines that are gone, and that nobody used; the latest of them."""
         self._used: set[str] = set()
         self._promised: set[Key] = set()
         self._bound: set[Key] = set()
@@ -69,8 +76,26 @@ class Bookings:
         self._promised.discard(pod)
         return self._settle(pod)
 
+    def end(self, machine: str) -> None:
+        """The machine is gone."""
+        is_expected = self._expected.pop(machine, None) is not None
+        if self._node_of.pop(machine, None) is not None and is_expected:
+            self._wasted[machine] = None
+            if len(self._wasted) > WASTED_MAX:
+                del self._wasted[next(iter(self._wasted))]
+
+    def remove(self, node: str) -> None:
+        """The node is gone."""
+        self._used.discard(node)
+
+    @property
+    def known(self) -> int:
+        """How many things are remembered, whatever they are."""
+        kept = (self._expected, self._node_of, self._wasted, self._used, self._promised)
+        return sum(map(len, kept)) + len(self._bound)
+
     def is_used(self, node: str) -> bool:
-        """True when a pod was ever on it."""
+        """True when a pod was ever on it, as long as the node is there."""
         return node in self._used
 
     def _settle(self, pod: Key) -> list[str]:
@@ -84,4 +109,5 @@ class Bookings:
 
     def unused(self) -> list[str]:
         """Return the machines that were ordered, have become nodes, and never had a pod."""
-        return sorted(machine for machine in self._expected if machine in self._node_of)
+        there = (machine for machine in self._expected if machine in self._node_of)
+        return sorted({*there, *self._wasted})

@@ -147,6 +147,8 @@ class Narrator:
 
     def _machine(self, old: Machine | None, new: Machine | None) -> None:
         if new is None:
+            if old is not None:
+                self.bookings.end(old.name)
             return
         is_ordered = self.bookings.is_ordered(new.name)
         if new.node_name and (old is None or not old.node_name):
@@ -179,6 +181,7 @@ class Narrator:
         if new is None:
             if old is not None:
                 self.removed_at[old.name] = self.at_s
+                self.bookings.remove(old.name)
                 self.tell("cluster", f"node {old.name} is gone")
             return
         if new.is_initialized and (old is None or not old.is_initialized):
