@@ -350,6 +350,15 @@ def test_each_change_is_another_version_and_no_news_is_none() -> None:
     assert store.version == versions[-1]
 
 
+def test_asking_a_view_writes_nothing_into_it() -> None:
+    frozen = Store().freeze()
+
+    assert frozen.answer(Asked.EVICTION, "0") is None
+    assert not list(frozen.answers(Asked.NO_SHOW))
+
+    assert not frozen._answers
+
+
 def test_a_frozen_view_stays_as_it_is() -> None:
     store = Store()
     store.put(NODES, at_version(A, 5))

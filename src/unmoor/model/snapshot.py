@@ -233,11 +233,11 @@ class View:
 
     def answer(self, asked: Asked, subject: str) -> Answer[Any] | None:
         """What the outside last said to a question, None when it was not asked."""
-        return self._answers[asked].get(subject)
+        return self._answers.get(asked, {}).get(subject)
 
     def answers(self, asked: Asked) -> Iterator[tuple[str, Answer[Any]]]:
         """All that was last said to one sort of question, by subject, in no particular order."""
-        yield from self._answers[asked].items()
+        yield from self._answers.get(asked, {}).items()
 
     def instance(self, provider_id: str) -> Answer[CloudInstance] | None:
         """What the cloud last said about one machine."""
