@@ -62,6 +62,7 @@ class PacedLoop(asyncio.SelectorEventLoop):
 
     @speed.setter
     def speed(self, speed: float) -> None:
+        """Run so fast from now on: simulated seconds in a second, above 0."""
         self._then_s, self._since_s = self.time(), super().time()
         self._speed = speed
 
