@@ -7,7 +7,7 @@ Must not: say anything itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 
 from unmoor.model.base import Key
 from unmoor.model.kinds import MACHINES
@@ -91,8 +91,9 @@ class Bookings:
     @property
     def known(self) -> int:
         """How many things are remembered, whatever they are."""
-        kept = (self._expected, self._node_of, self._wasted, self._used, self._promised)
-        return sum(map(len, kept)) + len(self._bound)
+        kept: list[Sized] = [self._expected, self._node_of, self._wasted]
+        kept += [self._used, self._promised, self._bound]
+        return sum(len(one) for one in kept)
 
     def is_used(self, node: str) -> bool:
         """True when a pod was ever on it, as long as the node is there."""
