@@ -14,6 +14,7 @@ from unmoor.engine import solving
 from unmoor.engine.plan import Plan
 from unmoor.engine.requests import requests_of
 from unmoor.model import names
+from unmoor.model.money import usd_per_h
 
 WIDE, LEFT, TOP, ROW, BAR = 760, 150, 46, 74, 34
 CPU_WIDE = 130
@@ -87,7 +88,7 @@ def _bars(plan: Plan) -> Iterator[Bar]:
         below = (
             f"to be bought for {zone.replace('-', ' ')}: {cheapest.name}, "
             f"{room:g} of {_cpu(cheapest.capacity):g} cpu for pods, "
-            f"{machine.price_usd_per_h:.4f} USD per hour"
+            f"{usd_per_h(machine.price_usd_per_h)}"
         )
         yield Bar(machine.name, "machine", room, placed(machine.name), below)
     for key, (refusal, *_) in plan.refused.items():

@@ -68,9 +68,8 @@ def test_a_file_and_the_rest_of_the_catalogue(book: Path) -> None:
     assert offer.prices == f"mine.json, the rest {CATALOGUE}"
     assert known(offer)["a on-demand"] == 0.2
     assert known(offer)["b on-demand"] == 0.096
-    assert offer.types_by_name["t3.nano"] == next(
-        one for one in ec2_types() if one.name == "t3.nano"
-    )
+    [nano] = (one for one in ec2_types() if one.name == "t3.nano")
+    assert offer.types_by_name["t3.nano"].offerings == nano.offerings
 
 
 def test_what_is_not_on_sale_is_told(tmp_path: Path) -> None:
@@ -79,6 +78,14 @@ def test_what_is_not_on_sale_is_told(tmp_path: Path) -> None:
     _, about = price_books.offer(str(file))
 
     assert about == f"{file} prices what is not on sale: m5.lrage * spot"
+
+
+def test_its_name_can_be_written_to_a_machine(tmp_path: Path) -> None:
+    file = tmp_path / "two\nlines-\udcff.json"
+    file.write_text(json.dumps(BOOK))
+    offer, _ = price_books.offer(str(file))
+
+    assert offer.prices == "two?lines-?.json"
 
 
 @pytest.mark.parametrize(
@@ -105,8 +112,13 @@ def test_the_demo_names_the_book_and_leaves_unknown_prices_out(book: Path) -> No
     told = demo("--prices", str(book)).stdout
 
     assert "cluster machines cost what mine.json says" in told
-    assert re.search(r"launched general-\w+: m5.large in us-east-1a, on-demand, 0.2000 USD/h", told)
-    assert re.search(r"launched general-\w+: \S+ in us-east-1b, on-demand, price unknown", told)
+    assert re.search(r"ordered general-\w+ for .* from 0\.2 USD/h \(mine\.json\)", told)
+    assert re.search(
+        r"launched general-\w+: m5.large in us-east-1a, on-demand, 0\.2 USD/h \(mine\.json\)", told
+    )
+    assert re.search(
+        r"launched general-\w+: \S+ in us-east-1b, on-demand, price unknown \(mine\.json\)", told
+    )
     assert "(prices: mine.json)" in " ".join(told.split())
     assert "without the machines whose price is unknown: sim:///" in " ".join(told.split())
 

@@ -9,6 +9,7 @@ from tests.engine.worked_example import PODS, SCENE
 from unmoor.engine import solving
 from unmoor.engine.plan import Plan
 from unmoor.model import names
+from unmoor.model.money import usd_per_h
 
 PAGE = Path(__file__).parents[2] / "docs" / "engine.md"
 
@@ -21,7 +22,7 @@ def told(plan: Plan) -> list[str]:
     pods = [f"{name:<8}{line}" for name, line in lines.items()]
     machines = [
         f"{one.name}  {one.requirements.get(names.ZONE).only_value}  "
-        f"{', '.join(one.instance_types)}  from {one.price_usd_per_h:.4f} USD per hour"
+        f"{', '.join(one.instance_types)}  from {usd_per_h(one.price_usd_per_h)}"
         for one in plan.machines
     ]
     return pods + machines

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.builders import at, instance, machine, node, pod, provisioner
+from tests.builders import at, changed, instance, machine, node, pod, provisioner
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import MACHINE, TERMINATION
 from tests.lifecycle.worlds import launched, new, the_machine, the_node
@@ -47,8 +47,20 @@ def test_t124_it_is_launched_afterwards() -> None:
     assert found.metadata.labels[names.CAPACITY_TYPE] == names.ON_DEMAND
     assert found.metadata.labels[names.INSTANCE_TYPE] == "m.large"
     assert found.metadata.annotations[names.PRICE] == "unknown", "nobody has said"
+    assert names.PRICE_BOOK not in found.metadata.annotations
     assert found.status.capacity["cpu"] == "4"
     assert world.counted("machines_launched") == 1
+
+
+def test_a_price_is_written_down_with_the_name_of_its_book() -> None:
+    priced = changed(instance("old"), price_usd_per_h=0.045764, price_book="mine.json")
+    world = World(
+        machine(is_new=True, annotations={names.LINKED: "sim:///old"}), instances=[priced]
+    )
+    world.settle(MACHINE)
+    annotations = the_machine(world).metadata.annotations
+
+    assert (annotations[names.PRICE], annotations[names.PRICE_BOOK]) == ("0.04576", "mine.json")
 
 
 def test_t125_a_linked_machine_is_not_launched() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests import builders
@@ -88,8 +89,17 @@ def test_the_cheapest_type_is_the_first() -> None:
 
     assert of_type["values"][0] == "small-instance-type"
     assert effect.why.startswith("for 1 pod (shop/web-1): small-instance-type, ")
-    assert ", in any zone, from 0." in effect.why
-    assert effect.why.endswith(" USD per hour")
+    assert effect.why.endswith(", in any zone, from 0.4147 USD/h")
+
+
+@pytest.mark.parametrize(
+    ("price", "said"), [(0.25, "from 0.25 USD/h (my prices)"), (None, "price unknown (my prices)")]
+)
+def test_the_order_names_the_prices_that_its_figure_is_of(price: float | None, said: str) -> None:
+    sold = msgspec.structs.replace(instance_type("one", price=price), price_book="my prices")
+    [effect] = planned(waiting(), types=(sold,)).done(Create)
+
+    assert effect.why.endswith(f", in any zone, {said}")
 
 
 def test_t240_requirements_of_its_own() -> None:

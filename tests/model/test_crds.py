@@ -131,6 +131,7 @@ def test_columns_of_spec_1_1_and_1_2() -> None:
         "Provisioner",
         "Template",
         "USD per hour",
+        "Price book",
     ]
 
 

@@ -25,6 +25,7 @@ from unmoor.model.cluster import Instance
 from unmoor.model.disruption import Disruption
 from unmoor.model.instance import InstanceType
 from unmoor.model.machine import MACHINE_INITIALIZED, Machine
+from unmoor.model.money import usd_per_h
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.pod import Pod
@@ -154,11 +155,11 @@ class Narrator:
         if new.node_name and (old is None or not old.node_name):
             self.bookings.join(new.name, new.node_name)
         if new.provider_id and (old is None or not old.provider_id):
-            price = self._price(new)
-            said = "price unknown" if price is None else f"{price:.4f} USD/h"
+            price, book = self._price(new)
             self.bill.start(new.provider_id, self.at_s, price)
             what = f"{new.instance_type} in {new.zone}, {new.capacity_type}"
-            self._buy(f"launched {new.name}: {what}, {said}", is_ours=is_ordered)
+            said = f"launched {new.name}: {what}, {usd_per_h(price, book)}"
+            self._buy(said, is_ours=is_ordered)
         self._closed(new)
         if new.is_empty and (old is None or not old.is_empty):
             self.empty_since[new.node_name] = self.at_s
@@ -254,12 +255,15 @@ class Narrator:
             self.bill.stop(instance.provider_id, self.at_s)
             self.tell("cluster", f"machine {instance.provider_id} has died")
 
-    def _price(self, machine: Machine) -> float | None:
+    def _price(self, machine: Machine) -> tuple[float | None, str]:
+        """What it costs, if that is known, and of which book that is."""
         one = self._types.get(machine.instance_type)
-        for offering in one.offerings if one is not None else ():
+        if one is None:
+            return None, ""
+        for offering in one.offerings:
             if (offering.zone, offering.capacity_type) == (machine.zone, machine.capacity_type):
-                return offering.price_usd_per_h
-        return None
+                return offering.price_usd_per_h, one.price_book
+        return None, one.price_book
 
     # What unmoor asked for.
 

@@ -64,7 +64,8 @@ def _in_file(file: str, rest: str) -> PriceBook:
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise Failure(f"--prices: {file}: {why}: check the path and its mode") from None
-    book = price_file.read(path.name, data, rest=1.0 if rest else None)
+    name = "".join(char if char.isprintable() else "?" for char in path.name)
+    book = price_file.read(name, data, rest=1.0 if rest else None)
     if not rest:
         return book
     return msgspec.structs.replace(book, name=f"{book.name}, the rest {rest}")

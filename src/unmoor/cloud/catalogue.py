@@ -89,6 +89,7 @@ def _instance_type(name: str, family: _Family, row: _Row, catalogue: _Catalogue)
         allocatable=amounts.allocatable,
         offerings=_offerings(row, catalogue),
         labels=_labels(name, row, family.arch, catalogue.region) | _device_labels(family, row),
+        price_book=list_name(),
     )
 
 

@@ -29,7 +29,8 @@ class NewMachine(msgspec.Struct, frozen=True, kw_only=True):
     ``name`` is good within one plan only (``machine#0``). ``requirements`` hold for node and
     machine, without the list of types. ``instance_types``: the cheapest suitable ones, cheapest
     first. ``requests``: of its pods and of the DaemonSets that will come (cpu in milli-cores, the
-    rest in whole units). ``price_usd_per_h``: of the cheapest offering, None when unknown.
+    rest in whole units). ``price_usd_per_h``: of the cheapest offering, None when unknown;
+    ``price_book``: the name of the prices it is of.
     """
 
     name: str
@@ -39,6 +40,7 @@ class NewMachine(msgspec.Struct, frozen=True, kw_only=True):
     requests: Resources
     pods: tuple[Key, ...]
     price_usd_per_h: float | None = None
+    price_book: str = ""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ from unmoor.model.instance import CloudInstance, LaunchRequest, OfferingName
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import MACHINE_LAUNCHED, Machine
 from unmoor.model.moment import Moment, doubled_s
+from unmoor.model.money import UNKNOWN, usd
 from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirement, RequirementError
@@ -323,9 +324,7 @@ def _copy(machine: Machine, instance: CloudInstance, moment: Moment) -> Step[int
     wanted = labels_of(machine, instance)
     missing = {key: value for key, value in wanted.items() if key not in machine.metadata.labels}
     if missing:
-        price = instance.price_usd_per_h
-        cost = {names.PRICE: "unknown" if price is None else f"{price:.6g}"}
-        why = "what the cloud launched"
+        cost, why = _cost_of(instance), "what the cloud launched"
         return Step(effects=(describe(machine, labels=missing, annotations=cost, why=why),))
     status: dict[str, Any] = {
         "providerID": instance.provider_id,
@@ -337,6 +336,12 @@ def _copy(machine: Machine, instance: CloudInstance, moment: Moment) -> Step[int
         machine, conditions.true(MACHINE_LAUNCHED), moment=moment, status=status, facts=facts
     )
     return Step(effects=patch)
+
+
+def _cost_of(instance: CloudInstance) -> dict[str, str]:
+    price, book = instance.price_usd_per_h, instance.price_book
+    cost = {names.PRICE: UNKNOWN if price is None else usd(price)}
+    return cost | ({names.PRICE_BOOK: book} if book else {})
 
 
 def labels_of(machine: Machine, instance: CloudInstance) -> dict[str, str]:

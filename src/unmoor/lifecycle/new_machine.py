@@ -20,6 +20,7 @@ from unmoor.lifecycle.effects import Create, Fact, owner
 from unmoor.model import names, resources
 from unmoor.model.base import JSON
 from unmoor.model.kinds import MACHINES, ref_of
+from unmoor.model.money import usd_per_h
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.requirement import IN, NodeSelectorRequirement, Requirement
@@ -38,8 +39,7 @@ _OWN_KEYS = frozenset((names.INSTANCE_TYPE, names.HOSTNAME))
 
 def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str) -> Create:
     """Return the effect that creates a machine of this plan under ``name``."""
-    price = planned.price_usd_per_h
-    cost = "at an unknown price" if price is None else f"from {price:.4g} USD per hour"
+    types, where = named(planned.instance_types), _where(planned)
     body: JSON = {
         "apiVersion": MACHINES.api_version,
         "kind": MACHINES.kind,
@@ -57,7 +57,7 @@ def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str)
         ref=MACHINES.ref(name),
         body=body,
         owner=ref_of(provisioner),
-        why=f"for {_pods_of(planned)}: {named(planned.instance_types)}, {_where(planned)}, {cost}",
+        why=f"for {_pods_of(planned)}: {types}, {where}, {_cost(planned)}",
         facts=(counts,),
     )
 
@@ -87,6 +87,11 @@ def _where(planned: NewMachine) -> str:
     zones = "any zone" if zone.is_complement else named(tuple(sorted(zone.values)))
     bought = "" if capacity_type.is_complement else f"{' or '.join(sorted(capacity_type.values))} "
     return f"{bought}in {zones}"
+
+
+def _cost(planned: NewMachine) -> str:
+    said = usd_per_h(planned.price_usd_per_h, planned.price_book)
+    return said if planned.price_usd_per_h is None else f"from {said}"
 
 
 def _labels(provisioner: Provisioner, planned: NewMachine) -> dict[str, str]:

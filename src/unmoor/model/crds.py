@@ -173,12 +173,7 @@ def _definition(
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Cluster",
-            "names": named,
-            "versions": [described],
-        },
+        "spec": {"group": group, "scope": "Cluster", "names": named, "versions": [described]},
     }
 
 
@@ -269,6 +264,7 @@ def machine() -> JSON:
             _column("Provisioner", _label(names.PROVISIONER_NAME), wide=True),
             _column("Template", ".spec.machineTemplateRef.name", wide=True),
             _column("USD per hour", _label(names.PRICE, "annotations"), wide=True),
+            _column("Price book", _label(names.PRICE_BOOK, "annotations"), wide=True),
         ],
     )
 

@@ -34,7 +34,7 @@ class InstanceState(StrEnum):
 class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
     """One machine of the cloud. ``token``: the attempt that made it; ``cluster``: who owns it.
 
-    ``price_usd_per_h``: as far as the cloud knows.
+    ``price_usd_per_h``: as far as the cloud knows; ``price_book``: the name of the prices it is of.
     """
 
     provider_id: str
@@ -51,6 +51,7 @@ class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
     capacity: dict[str, int] = {}
     allocatable: dict[str, int] = {}
     price_usd_per_h: float | None = None
+    price_book: str = ""
 
 
 class OfferingName(msgspec.Struct, frozen=True):
@@ -85,7 +86,8 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True):
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
     """A machine that is on sale. ``capacity``: cpu in milli-cores, all else in whole units.
 
-    What is more than can be counted counts as the most that can be.
+    What is more than can be counted counts as the most that can be. ``price_book``: the name of the
+    prices that its offerings have.
     """
 
     name: str
@@ -94,6 +96,7 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
     allocatable: Resources
     offerings: tuple[Offering, ...] = ()
     labels: dict[str, str] = {}
+    price_book: str = ""
 
     def __post_init__(self) -> None:
         """Whatever a cloud says, amounts can be added up."""

@@ -55,10 +55,11 @@ class PriceBook(msgspec.Struct, frozen=True, kw_only=True):
         return offering.price_usd_per_h * self.rest
 
     def applied(self, types: Iterable[InstanceType]) -> tuple[InstanceType, ...]:
-        """Return the same types with the prices of this book."""
+        """Return the same types with the prices of this book, and its name."""
         return tuple(
             msgspec.structs.replace(
                 one,
+                price_book=self.name,
                 offerings=tuple(
                     msgspec.structs.replace(
                         sold, price_usd_per_h=self.price_usd_per_h(one.name, sold)

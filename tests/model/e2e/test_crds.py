@@ -100,7 +100,10 @@ def test_columns_are_readable(plane: ControlPlane) -> None:
                     "karpenter.sh/capacity-type": "spot",
                     "karpenter.sh/provisioner-name": "default",
                 },
-                "annotations": {"unmoor.dev/price-usd-per-hour": "0.0864"},
+                "annotations": {
+                    "unmoor.dev/price-usd-per-hour": "0.0864",
+                    "unmoor.dev/price-book": "mine.json",
+                },
             },
             "spec": {"machineTemplateRef": {"name": "template"}},
         }
@@ -117,11 +120,11 @@ def test_columns_are_readable(plane: ControlPlane) -> None:
     header, row = plane.kubectl("get", "machines", "--output=wide").stdout.splitlines()
     assert header.split() == [
         "NAME", "TYPE", "ZONE", "NODE", "READY", "AGE", "CAPACITY", "PROVISIONER", "TEMPLATE",
-        "USD", "PER", "HOUR",
+        "USD", "PER", "HOUR", "PRICE", "BOOK",
     ]  # fmt: skip
     values = row.split()
     assert values[:5] == ["m1", "m5.large", "zone-a", "n1", "True"]
-    assert values[6:] == ["spot", "default", "template", "0.0864"]
+    assert values[6:] == ["spot", "default", "template", "0.0864", "mine.json"]
     assert msgspec.convert(plane.get("machine", "m1"), Machine, strict=False).node_name == "n1"
 
 

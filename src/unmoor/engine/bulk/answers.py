@@ -180,4 +180,5 @@ def _machine(machine: Machine, columns: Sequence[str], prices: Prices) -> NewMac
         requests={name: amounts[name] for name in columns if name in asked},
         pods=tuple(pod.key for pod in machine.pods),
         price_usd_per_h=None if price == inf else price,
+        price_book=prices.types.all[chosen[0]].price_book,
     )
