@@ -46,7 +46,9 @@ def anything(dice: random.Random) -> Object:
         case 3:
             return in_flight(dice.choice((f"m-{name}", name)), provider_id=instance)
         case 4:
-            return machine(f"m-{name}", is_new=True, labels=number, deleted_at=going)
+            return machine(
+                dice.choice((f"m-{name}", name)), is_new=True, labels=number, deleted_at=going
+            )
         case 5:
             return daemon_set("set", spec_of({"cpu": f"{dice.randrange(3)}"}))
         case 6:

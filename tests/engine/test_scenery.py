@@ -122,7 +122,7 @@ def test_a_machine_that_is_not_launched_may_be_left_out_too() -> None:
 def test_t176_a_node_and_a_machine_of_the_same_name_are_told_apart() -> None:
     other = in_flight("a", provider_id="sim:///other")
 
-    assert called(node("a"), other) == ["a", "a"]
+    assert called(node("a"), other) == ["a", "machine/a"]
     assert [place.is_node for place in places(node("a"), other)] == [True, False]
     assert called(other) == ["a"]
     assert called() == []

@@ -8,16 +8,17 @@ Must not: look at what is there; who asks says how much of the limits is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from unmoor.engine.daemons import Daemon, asked_of
 from unmoor.engine.limits import left_by
-from unmoor.engine.scene import Doubts, Started, Template
+from unmoor.engine.scene import Doubts, Started, Template, site_of_machine
 from unmoor.engine.sites import OF_OFFERINGS, all_sold, all_suiting, offerings_of
 from unmoor.model import names, resources
+from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType, Offering, OfferingName
 from unmoor.model.machine import Machine
 from unmoor.model.provisioner import (
@@ -73,8 +74,8 @@ class Ahead:
             self._types, self._daemons = sold, daemons
             self._futures, self._restocked, self._templates = {}, {}, {}
 
-    def started_of(self, machines: Iterable[Machine]) -> list[Started]:
-        """Return what these machines may become.
+    def started_of(self, machines: Iterable[Machine], nodes: Container[Key] = ()) -> list[Started]:
+        """Return what these machines may become. ``nodes``: the keys of all nodes.
 
         Of whose types none is to be had now may become any of them: the cloud may have some again
         when it is asked, and gives it up otherwise. Until then it is a place, lest its pods get
@@ -95,7 +96,7 @@ class Ahead:
             if future is None:
                 continue
             started = Started(
-                name=machine.name,
+                name=site_of_machine(machine.name, is_namesake=machine.key in nodes),
                 provisioner=machine.provisioner_name,
                 requirements=future.requirements,
                 taints=spec.taints,

@@ -19,7 +19,7 @@ from operator import attrgetter
 import msgspec
 
 from unmoor.engine.daemons import Daemon, daemon_sets_of, meant_for, reserved_for
-from unmoor.engine.scene import Place, differing
+from unmoor.engine.scene import Place, differing, site_of_machine
 from unmoor.model import names, resources, taint
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
@@ -43,6 +43,8 @@ class Sources(msgspec.Struct, frozen=True):
     volumes: CSINode | None = None
     has_unreadable_pods: bool = False
     is_late: bool = False
+    is_namesake: bool = False
+    """There is a node that has the name of this machine, and is another."""
 
     def is_same_node(self, other: Sources) -> bool:
         """True when the two differ in their pods at most; may be False all the same."""
@@ -52,6 +54,7 @@ class Sources(msgspec.Struct, frozen=True):
             and self.volumes is other.volumes
             and self.has_unreadable_pods == other.has_unreadable_pods
             and self.is_late == other.is_late
+            and self.is_namesake == other.is_namesake
         )
 
     def is_called(self, called: Collection[str]) -> bool:
@@ -89,7 +92,7 @@ def made_of(sources: Sources, daemons: tuple[Daemon, ...], before: Made | None =
 
 def _without_pods(sources: Sources) -> Place:
     node, machine = sources.node, sources.machine
-    place = _standing(sources, node) if node is not None else _to_come(machine)
+    place = _standing(sources, node) if node is not None else _to_come(sources)
     return msgspec.structs.replace(
         place,
         volume_room=volume_room_of(sources.volumes),
@@ -127,11 +130,13 @@ def _standing(sources: Sources, node: Node) -> Place:
     )
 
 
-def _to_come(machine: Machine | None) -> Place:
+def _to_come(sources: Sources) -> Place:
+    machine = sources.machine
     assert machine is not None, "a place has a node or a machine"
+    name = site_of_machine(machine.name, is_namesake=sources.is_namesake)
     return Place(
-        name=machine.name,
-        labels={**_labels_of(machine), names.HOSTNAME: machine.name},
+        name=name,
+        labels={**_labels_of(machine), names.HOSTNAME: name},
         taints=taint.without(machine.spec.taints, _EPHEMERAL),
         allocatable=_amounts(machine.status.allocatable) or {},
         is_initialized=False,

@@ -95,6 +95,7 @@ class Roll:
             nodes_at |= dict.fromkeys(node.key for node in view.nodes_of(one))
             machines_at |= dict.fromkeys(machine.key for machine in view.machines_of(one))
         nodes_at |= {("", name): None for name in sorted(look.marked | self._marked)}
+        machines_at |= {key: None for key in nodes_at if key in look.machines}
         places = self._look_at(look, nodes_at, machines_at)
         places += self._fill(name for name in with_others if ("", name) not in nodes_at)
         self._marked = look.marked
@@ -162,7 +163,7 @@ class _Look:
         late: frozenset[str],
     ) -> None:
         self._view = view
-        self._nodes, self._machines = view.all(NODES), view.all(MACHINES)
+        self._nodes, self.machines = view.all(NODES), view.all(MACHINES)
         self._volumes = view.all(CSI_NODES)
         self._pods_by_node = pods_by_node
         self._placing, self._late = frozenset(placing), late
@@ -173,7 +174,7 @@ class _Look:
 
     def machine(self, key: Key) -> Machine | None:
         """A machine that is not going."""
-        found = self._machines.get(key)
+        found = self.machines.get(key)
         return None if found is None or found.is_deleting else found
 
     def at_node(self, key: Key) -> Sources | None:
@@ -205,7 +206,8 @@ class _Look:
             return None
         if self._view.machines_of(machine.provider_id)[0] is not machine:
             return None
-        return Sources(node=None, machine=machine, pods=())
+        is_namesake = machine.key in self._nodes
+        return Sources(node=None, machine=machine, pods=(), is_namesake=is_namesake)
 
     def is_begun(self, machine: Machine | None) -> bool:
         """True when it is not launched yet."""

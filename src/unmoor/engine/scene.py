@@ -41,6 +41,21 @@ ASKED_FOR = (
 """The kinds that a simulation asks its view for; the rest of what it reads is in the scene."""
 
 
+_MACHINE = "machine/"
+
+
+def site_of_machine(name: str, *, is_namesake: bool) -> str:
+    """Return how a machine without a node is called in a scene: as it is, or, where a node has the
+    same name, as no object can be.
+    """
+    return f"{_MACHINE}{name}" if is_namesake else name
+
+
+def machine_of_site(name: str) -> str:
+    """Return the name of a machine that is called so in a scene."""
+    return name.removeprefix(_MACHINE)
+
+
 class Hold(msgspec.Struct, frozen=True):
     """Why a provisioner makes no machine for now, in words.
 
@@ -70,11 +85,11 @@ class Doubts(msgspec.Struct, frozen=True):
 class Place(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A node as far as pods are concerned.
 
-    ``name``: of the node, or of the machine while there is no node. ``labels``: those of the node.
-    ``allocatable`` in the units of ``model.resources``. ``pods``: bound to it, finished ones aside,
-    without those that are to be placed anew. ``reserved``: for DaemonSet pods that are still to
-    come. ``volume_room``: driver to the number of volumes it takes in all.
-    ``capacity``: what counts against the limits of its provisioner.
+    ``name``: of the node, or of the machine while there is no node (:func:`site_of_machine`).
+    ``labels``: those of the node. ``allocatable`` in the units of ``model.resources``. ``pods``:
+    bound to it, finished ones aside, without those that are to be placed anew. ``reserved``: for
+    DaemonSet pods that are still to come. ``volume_room``: driver to the number of volumes it takes
+    in all. ``capacity``: what counts against the limits of its provisioner.
     """
 
     name: str
@@ -139,7 +154,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     ``types``: those that its requirements name and that still are to be had; where none is, all of
     them, as if they were: the cloud has not been asked yet. ``daemons`` as in a template,
     ``capacity`` as of a place: the most that it may come to. What it was made for is pending and
-    looks for a place like everybody else.
+    looks for a place like everybody else. ``name``: see :func:`site_of_machine`.
     """
 
     name: str

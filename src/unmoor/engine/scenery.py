@@ -105,7 +105,7 @@ class Scenery:
             shelf.follow(roll.sources, news.places, asking.all)
         begun = [one for _, one in sorted(roll.begun.items()) if one.name not in gone]
         ahead.look(types, asking.all)
-        started = ahead.started_of(begun)
+        started = ahead.started_of(begun, view.all(NODES))
         lost = [one for one in roll.lost.values() if one.name not in gone]
         places = shelf.places(gone)
         provisioners = [one for one in view.sorted(PROVISIONERS) if not one.is_deleting]

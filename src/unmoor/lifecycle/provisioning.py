@@ -16,7 +16,7 @@ import msgspec
 
 from unmoor.engine.limits import left_by
 from unmoor.engine.plan import NewMachine, Plan
-from unmoor.engine.scene import Doubts, Hold, Scene
+from unmoor.engine.scene import Doubts, Hold, Scene, machine_of_site
 from unmoor.engine.scenery import Scenery
 from unmoor.engine.solving import Solver
 from unmoor.lifecycle import new_machine, refusals
@@ -189,9 +189,10 @@ class Order:
 
     def result(self) -> Result:
         """What came of the plan."""
-        refs = {one.name: MACHINES.ref(one.name) for one in self._scene.started}
-        for place in self._scene.places:
-            refs[place.name] = (NODES if place.is_node else MACHINES).ref(place.name)
+        coming = [one.name for one in self._scene.places if not one.is_node]
+        coming += [one.name for one in self._scene.started]
+        refs = {one: MACHINES.ref(machine_of_site(one)) for one in coming}
+        refs |= {one.name: NODES.ref(one.name) for one in self._scene.places if one.is_node}
         refs |= {planned: MACHINES.ref(name) for planned, name in self._names.items()}
         where = self._plan.placements.items()
         return Result(

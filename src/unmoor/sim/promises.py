@@ -21,6 +21,7 @@ import msgspec
 
 from unmoor.engine import oracle
 from unmoor.engine.refusal import Constraint
+from unmoor.engine.scene import site_of_machine
 from unmoor.engine.sites import Opened, Standing
 from unmoor.engine.wish import Wish, levels_of
 from unmoor.lifecycle.effects import Create, Nominate
@@ -241,7 +242,10 @@ def _site(truth: Truth, place: str) -> str:
     provider_id = ((machine or {}).get("status") or {}).get("providerID", "")
     nodes = (one for one in truth.all("Node") if one["spec"].get("providerID") == provider_id)
     node = next(nodes, None) if provider_id else None
-    return name if node is None else true.name(node)
+    if node is not None:
+        return true.name(node)
+    is_namesake = kind == "machine" and truth.get("Node", name) is not None
+    return site_of_machine(name, is_namesake=is_namesake)
 
 
 def _still_waits(truth: Truth, pod: JSON) -> bool:
