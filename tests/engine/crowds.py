@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.engine.scenes import (
     TYPES,
@@ -357,3 +358,10 @@ def some_scene(dice: Dice) -> Scene:
             ),
         )
     return Scene(view=found.view, places=found.places, started=started, templates=found.templates)
+
+
+def some_promises(dice: Dice, on: Scene, pods: Sequence[Pod]) -> Scene:
+    """The scene as it is after an earlier plan, which has promised places to some of the pods."""
+    where = [*(one.name for one in on.places), *(one.name for one in on.started), "node-gone"]
+    keys = [pod.key for pod in pods if dice.is_rare(2)]
+    return structs.replace(on, promised={key: dice.one(where) for key in keys})

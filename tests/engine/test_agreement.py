@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 
-from tests.engine.crowds import BYTES, Dice, some_pods, some_scene
+from tests.engine.crowds import BYTES, Dice, some_pods, some_promises, some_scene
 from tests.engine.judging import problems
 from tests.engine.scenes import (
     WEB,
@@ -45,6 +45,7 @@ def test_the_fast_engine_says_what_the_oracle_says(given_bytes: bytes) -> None:
 def hold_to_the_oracle(solve: Callable[[Scene, list[Pod]], Plan], given_bytes: bytes) -> None:
     dice = Dice(given_bytes)
     on, pods = some_scene(dice), some_pods(dice)
+    on = some_promises(dice, on, pods)
     expected = oracle.solve(on, pods)
 
     found = solve(on, pods)
@@ -61,6 +62,7 @@ def hold_to_the_oracle(solve: Callable[[Scene, list[Pod]], Plan], given_bytes: b
 def test_what_is_improved_is_feasible_and_no_dearer(given_bytes: bytes) -> None:
     dice = Dice(given_bytes)
     on, pods = some_scene(dice), some_pods(dice)
+    on = some_promises(dice, on, pods)
     plain = greedy.solve(on, pods)
 
     found = greedy.solve(on, pods, is_improved=True)
@@ -77,6 +79,7 @@ def test_what_is_improved_is_feasible_and_no_dearer(given_bytes: bytes) -> None:
 def test_the_oracle_keeps_its_own_rules(given_bytes: bytes) -> None:
     dice = Dice(given_bytes)
     on, pods = some_scene(dice), some_pods(dice)
+    on = some_promises(dice, on, pods)
 
     assert problems(on, oracle.solve(on, pods), pods) == []
 

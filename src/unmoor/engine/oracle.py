@@ -1,6 +1,7 @@
 """Where do these pods go? The reference: plain, and slow where it has to be.
 
-Largest pods first; each to the first standing node that takes it, else to the opened machine with
+Whom an earlier plan has promised a place goes there, as far as that still takes them. Then the
+largest pods first; each to the first standing node that takes it, else to the opened machine with
 the fewest pods, else to a new machine of the heaviest provisioner that can have it (spec 9.3, 9.4).
 A pod that finds no place gives up one preference and goes to the end of the queue. When a whole
 round has neither placed a pod nor given anything up, what is left is refused.
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TypeAlias
 
 import msgspec
@@ -174,6 +176,7 @@ class Run:
         sound = (one for key, one in first.items() if key not in refused)
         queue = deque(sorted(sound, key=lambda wish: order_of(wish.pod, wish)))
         self.watched = companies.watched_by(queue)
+        self._keep_promises(queue)
         failed = 0
         while queue and failed < len(queue):
             wish = queue.popleft()
@@ -192,6 +195,26 @@ class Run:
             refused=refused,
             given_up=self.given_up,
         )
+
+    def _keep_promises(self, queue: deque[Wish]) -> None:
+        """Put where they were promised to go all who may; one may make way for another."""
+        is_moving = True
+        while is_moving:
+            waiting = [wish for wish in queue if wish.pod.key in self.scene.promised]
+            kept = {wish.pod.key for wish in waiting if self._kept(wish)}
+            is_moving = bool(kept)
+            left = [wish for wish in queue if wish.pod.key not in kept]
+            queue.clear()
+            queue.extend(left)
+
+    def _kept(self, wish: Wish) -> bool:
+        """There it gives up whatever it has to, rather than have another machine made."""
+        name = self.scene.promised[wish.pod.key]
+        sites: Iterator[Standing | Opened] = chain(self.standing, self.opened)
+        site = next((one for one in sites if one.name == name), None)
+        levels = range(levels_of(wish.pod, has_soft_taints=self.has_soft_taints) + 1)
+        wishes = (self.wish(wish.pod, level) for level in levels)
+        return site is not None and any(self._put(one, self.company(one), site) for one in wishes)
 
     def watch(self, pods: Iterable[Pod]) -> None:
         """Know whom these pods are spread among; those that may not run at all do not matter."""
@@ -243,16 +266,11 @@ class Run:
 
     def _place(self, wish: Wish) -> bool:
         company = self.company(wish)
-        for site in self.standing:
-            if not standing_refusals(wish, company, site):
-                site.put(wish)
-                return self._promised(wish, site.name)
         order = sorted(range(len(self.opened)), key=lambda at: (len(self.opened[at].pods), at))
-        for machine in (self.opened[at] for at in order):
-            found = fit(wish, company, machine)
-            if isinstance(found, Fit):
-                machine.put(wish, found.requirements, found.types)
-                return self._promised(wish, machine.name)
+        opened = (self.opened[at] for at in order)
+        sites: Iterator[Standing | Opened] = chain(self.standing, opened)
+        if any(self._put(wish, company, site) for site in sites):
+            return True
         for template in filter(self.may_have_one_more, self.scene.templates):
             machine = self.next_machine(template)
             found = fit(wish, company, machine)
@@ -262,6 +280,19 @@ class Run:
                 self._spend(template, found.types)
                 return self._promised(wish, machine.name)
         return False
+
+    def _put(self, wish: Wish, company: Company, site: Standing | Opened) -> bool:
+        """Let the pod be there, if it may."""
+        if isinstance(site, Standing):
+            if standing_refusals(wish, company, site):
+                return False
+            site.put(wish)
+            return self._promised(wish, site.name)
+        found = fit(wish, company, site)
+        if not isinstance(found, Fit):
+            return False
+        site.put(wish, found.requirements, found.types)
+        return self._promised(wish, site.name)
 
     def _promised(self, wish: Wish, where: str) -> bool:
         self.placements[wish.pod.key] = where

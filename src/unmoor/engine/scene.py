@@ -16,6 +16,7 @@ from types import MappingProxyType
 import msgspec
 
 from unmoor.model import resources, taint
+from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
 from unmoor.model.kinds import (
     ATTACHMENTS,
@@ -170,12 +171,15 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a simulation reads. ``view`` answers for namespaces and storage.
 
     ``places`` by :attr:`Place.order`, ``started`` by name, ``templates`` by :attr:`Template.order`.
+    ``promised``: pod key to the place or started machine that an earlier plan has for it. Whoever
+    still may go there does, before anybody else is placed.
     """
 
     view: View
     places: tuple[Place, ...] = ()
     started: tuple[Started, ...] = ()
     templates: tuple[Template, ...] = ()
+    promised: Mapping[Key, str] = MappingProxyType({})
 
     def soft_grounds(self) -> Iterator[Place | Started | Template]:
         """Yield where pods are not welcome, and may run all the same."""

@@ -71,6 +71,7 @@ class _Answered(NamedTuple):
             and all(map(is_, before.places, scene.places))
             and before.started == scene.started
             and before.templates == scene.templates
+            and before.promised == scene.promised
             and looks_alike(scene.view, before.view)
         )
 

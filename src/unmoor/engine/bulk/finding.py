@@ -49,7 +49,7 @@ class Finder:
         """Return the first row that takes the pod, NONE where no row does."""
         head = self.head(ask)
         for at in head.likely:
-            if self._takes(at, ask, layout):
+            if self._lets(at, ask, layout):
                 return at
         found = self._among(head.rows[LIKELY:], ask, layout)
         if found == NONE and not head.are_all:
@@ -65,7 +65,11 @@ class Finder:
             found = self._heads[ask.number] = Head(rows[:HEAD].copy(), len(rows) <= HEAD, likely)
         return found
 
-    def _takes(self, at: int, ask: Ask, layout: Layout) -> bool:
+    def takes(self, at: int, ask: Ask, layout: Layout) -> bool:
+        """Return whether this row takes the pod."""
+        return bool(self._ground.may_use(ask)[at]) and self._lets(at, ask, layout)
+
+    def _lets(self, at: int, ask: Ask, layout: Layout) -> bool:
         ground = self._ground
         return (
             ground.takes(at, ask)

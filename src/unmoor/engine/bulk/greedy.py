@@ -119,6 +119,8 @@ class Greedy:
 
     def run(self) -> None:
         """Run the queue down; who is left in it has no place."""
+        if self.scene.promised:
+            self._keep_promises()
         queue = self.queue
         failed = 0
         stuck: dict[int, tuple[int, int, int]] = {}
@@ -137,6 +139,39 @@ class Greedy:
             else:
                 queue.append((pod, level))
                 failed += 1
+
+    def _keep_promises(self) -> None:
+        """Put where they were promised to go all who may; one may make way for another."""
+        promised = self.scene.promised
+        rows = _first_rows(site.name for site in self.ground.standing)
+        started = _first_rows(machine.name for machine in self.fleet.all)
+        is_moving = True
+        while is_moving:
+            left = []
+            for pod, level in self.queue:
+                name = promised.get(pod.key)
+                if name is None or not self._is_kept(pod, rows.get(name), started.get(name)):
+                    left.append((pod, level))
+            is_moving = len(left) < len(self.queue)
+            self.queue = deque(left)
+
+    def _is_kept(self, pod: Pod, row: int | None, started: int | None) -> bool:
+        """Put it there at the least cost to what it prefers. A row comes before a machine."""
+        if row is None and started is None:
+            return False
+        for level in range(levels_of(pod, has_soft_taints=self.has_soft_taints) + 1):
+            ask = self._ask(pod, level)
+            if ask.is_too_large or self._is_taken(ask):
+                continue
+            layout = self.layout(ask)
+            if row is not None:
+                if self.finder.takes(row, ask, layout):
+                    return self._stand(row, ask, pod)
+            elif started is not None and self._fill(
+                started, ask, pod, self._watching(ask, layout)
+            ):
+                return True
+        return False
 
     def _sorted(self, pods: Iterable[Pod]) -> list[tuple[Pod, Ask]]:
         """Those that may run at all, the largest first."""
@@ -247,8 +282,9 @@ class Greedy:
 
     def _place_standing(self, ask: Ask, pod: Pod, layout: Layout) -> bool:
         at = self.finder.first(ask, layout) if self.ground.count else NONE
-        if at == NONE:
-            return False
+        return at != NONE and self._stand(at, ask, pod)
+
+    def _stand(self, at: int, ask: Ask, pod: Pod) -> bool:
         self.ground.put(at, ask)
         self.counting.put_standing(at, ask.person)
         return self._promised(ask, pod, self.ground.standing[at].name)
@@ -267,14 +303,16 @@ class Greedy:
                 continue
             or_nowhere = not layout.needs_domain(domains.key)
             found &= self.fleet.may_lie(domains, allowed, or_nowhere=or_nowhere)
-        for at in self.fleet.emptiest_first(found):
-            machine = self.fleet.all[at]
-            became = self.fitting.fit(ask, layout, machine)
-            if became is not None:
-                machine = self.fleet.own(at)
-                self._put(at, machine, ask, pod, became)
-                return self._promised(ask, pod, machine.name)
-        return False
+        return any(self._fill(at, ask, pod, layout) for at in self.fleet.emptiest_first(found))
+
+    def _fill(self, at: int, ask: Ask, pod: Pod, layout: Layout) -> bool:
+        """Let the machine take the pod, if it can."""
+        became = self.fitting.fit(ask, layout, self.fleet.all[at])
+        if became is None:
+            return False
+        machine = self.fleet.own(at)
+        self._put(at, machine, ask, pod, became)
+        return self._promised(ask, pod, machine.name)
 
     def suit(self, ask: Ask) -> Flags:
         """Return which machines could become what the pod wants, shape by shape."""
@@ -350,3 +388,10 @@ class Greedy:
         if ask.wish.given_up:
             self.given_up[pod.key] = ask.wish.given_up
         return True
+
+
+def _first_rows(called: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for at, name in enumerate(called):
+        found.setdefault(name, at)
+    return found
