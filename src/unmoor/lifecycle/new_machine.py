@@ -31,6 +31,8 @@ from unmoor.model.wording import counted, named
 HASH_CHARS = 10
 PREFIX_CHARS_MAX = 200
 """Of the provisioner's name in that of its machines."""
+MADE_FOR_MAX = 100
+"""So many of its pods are written on a machine: the largest. It may have more."""
 CREATED_FOR = "provisioning"
 """The reason in ``machines_created`` (spec 10.1)."""
 _OWN_KEYS = frozenset((names.INSTANCE_TYPE, names.HOSTNAME))
@@ -46,7 +48,7 @@ def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str)
         "metadata": {
             "name": name,
             "labels": _labels(provisioner, planned),
-            "annotations": _annotations(view, provisioner),
+            "annotations": _annotations(view, provisioner, planned),
             "finalizers": [names.TERMINATION_FINALIZER],
             "ownerReferences": [msgspec.to_builtins(owner(provisioner))],
         },
@@ -117,8 +119,9 @@ def _bounds(wanted: Requirement) -> tuple[int, int]:
     return least, most if wanted.less_than is None else min(most, wanted.less_than)
 
 
-def _annotations(view: View, provisioner: Provisioner) -> dict[str, str]:
+def _annotations(view: View, provisioner: Provisioner, planned: NewMachine) -> dict[str, str]:
     ours = {
+        names.MADE_FOR: ",".join("/".join(pod) for pod in planned.pods[:MADE_FOR_MAX]),
         names.MANAGED_BY: view.identity.cluster,
         names.PROVISIONER_HASH: hash_of(provisioner),
     }

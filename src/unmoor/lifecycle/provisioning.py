@@ -37,7 +37,7 @@ from unmoor.model.provisioner import Provisioner
 from unmoor.model.quantity import QuantityError
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
-from unmoor.policy import no_shows, provisionable, readiness, stock
+from unmoor.policy import no_shows, nomination, provisionable, readiness, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
 
@@ -140,6 +140,8 @@ def _plan(
     doubts = Doubts(late, no_shows.avoided(view, moment), out, holds)
     left = stock.in_stock(types, out)
     scene = batch.scenery.scene_of(view, left, placing=leaving, doubts=doubts)
+    promised = nomination.promised(view, scene, wanting.pods)
+    scene = msgspec.structs.replace(scene, promised=promised)
     plan = batch.solver.solve(scene, wanting.pods)
     order = Order(view, scene, plan, wanting)
     result = order.result()

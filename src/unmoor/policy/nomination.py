@@ -5,13 +5,22 @@ the node; it lasts as long as the pod says so. And ours: where provisioning has 
 a node or the machine that a node comes from. It is renewed as long as the pod waits, and lasts
 until the pod is bound, or some time after it was last renewed (:func:`window_s`).
 
+A machine that comes up is kept for whom it was planned for as long as they wait, whoever comes
+later (:func:`promised`).
+
 Must not: place pods.
 """
 
 from __future__ import annotations
 
-from unmoor.model.base import Ref
+from collections.abc import Iterable, Iterator
+from math import inf
+
+from unmoor.engine.scene import Scene
+from unmoor.model import names
+from unmoor.model.base import Key, Ref
 from unmoor.model.kinds import MACHINES, NODES, PODS
+from unmoor.model.machine import Machine
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.observation import Asked
@@ -38,6 +47,51 @@ def window_s(view: View) -> float:
     """Return how long a plan of ours protects a node without being renewed (spec 10.4)."""
     settings = view.settings
     return max(settings.cadence.nomination_least_s, 2 * settings.batch_max_duration_s)
+
+
+def promised(view: View, scene: Scene, pods: Iterable[Pod]) -> dict[Key, str]:
+    """Return which of these pods have a place that is coming up: pod key to its name in the scene.
+
+    The latest plan counts. Where none is known, as after a restart, it is what is written on the
+    machine: whom it was made for.
+    """
+    found: dict[Key, str] = {}
+    planned_at: dict[Key, float] = {}
+    waiting = {pod.key for pod in pods}
+    for name, ref, machine in _coming_up(view, scene):
+        answer = view.answer(Asked.NOMINATION, str(ref))
+        at = -inf if answer is None else answer.at.mono
+        keys = written(machine) if answer is None else answer.result or ()
+        for key in waiting.intersection(keys):
+            if key not in found or at > planned_at[key]:
+                found[key], planned_at[key] = name, at
+    return found
+
+
+def written(machine: Machine | None) -> tuple[Key, ...]:
+    """Return whom a machine was made for, as it says itself; what means nothing is nobody."""
+    text = "" if machine is None else machine.metadata.annotations.get(names.MADE_FOR, "")
+    parts = (one.strip().partition("/") for one in text.split(","))
+    return tuple((namespace, name) for namespace, _, name in parts)
+
+
+def _coming_up(view: View, scene: Scene) -> Iterator[tuple[str, Ref, Machine | None]]:
+    """Yield the places and started machines of a scene that take pods later, as they were called.
+
+    What was planned onto a machine holds for the node that has come of it (T174).
+    """
+    for place in scene.places:
+        if place.is_initialized:
+            continue
+        node = view.node(place.name) if place.is_node else None
+        if node is None:
+            yield place.name, MACHINES.ref(place.name), view.machine(place.name)
+            continue
+        yield place.name, NODES.ref(place.name), None
+        for machine in view.machines_of(node.provider_id):
+            yield place.name, MACHINES.ref(machine.name), machine
+    for started in scene.started:
+        yield started.name, MACHINES.ref(started.name), view.machine(started.name)
 
 
 def _planned_for(view: View, place: Ref, moment: Moment) -> list[Pod]:

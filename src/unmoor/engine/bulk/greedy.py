@@ -167,9 +167,7 @@ class Greedy:
             if row is not None:
                 if self.finder.takes(row, ask, layout):
                     return self._stand(row, ask, pod)
-            elif started is not None and self._fill(
-                started, ask, pod, self._watching(ask, layout)
-            ):
+            elif started is not None and self._fill(started, ask, pod, self._watching(ask, layout)):
                 return True
         return False
 
