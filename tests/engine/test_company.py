@@ -11,6 +11,7 @@ from tests.engine.scenes import (
     WEB,
     ZONES,
     as_object,
+    instance_type,
     place,
     pod,
     preferred,
@@ -21,6 +22,7 @@ from tests.engine.scenes import (
     template,
     term,
 )
+from unmoor.engine.refusal import Constraint
 from unmoor.engine.scene import Started
 from unmoor.model import names
 from unmoor.model.cluster import Namespace
@@ -236,3 +238,26 @@ def test_a_node_counts_in_its_zone_whatever_older_name_of_the_label_it_was_chose
     plan = solve(on, [pod("p", nodeSelector=older, topologySpreadConstraints=[spread()], **web)])
 
     assert plan.placements == {("default", "p"): "a"}
+
+
+def test_a_zone_that_a_later_machine_opens_counts_from_the_next_plan_on() -> None:
+    """A pod on a node that is there runs by then (ADR 0013)."""
+    there = [
+        place("a", ZONES[0], pod("a", node="a", labels=WEB), cpu="4"),
+        place("b", ZONES[1], pod("b", node="b", labels=WEB), cpu="0"),
+    ]
+    small = template(types=(instance_type("small", cpu=2),))
+    spread_out = pod("large", labels=WEB, cpu="2", topologySpreadConstraints=[spread()])
+    apart = pod(
+        "small", labels=WEB, cpu="1", affinity={"podAntiAffinity": required(term(names.HOSTNAME))}
+    )
+
+    plan = solve(scene(*there, small), [spread_out, apart])
+    assert plan.placements == {spread_out.key: "a", apart.key: "machine#0"}
+    assert plan.machines[0].requirements.get(names.ZONE).only_value == ZONES[2]
+
+    is_up = place("c", ZONES[2], cpu="1")
+    refused = solve(scene(*there, is_up), [spread_out]).refused
+    assert [one.constraint for one in refused[spread_out.key]] == [Constraint.SPREAD]
+    in_use = place("c", ZONES[2], pod("small", node="c", labels=WEB), cpu="1")
+    assert solve(scene(*there, in_use), [spread_out]).placements == {spread_out.key: "a"}
