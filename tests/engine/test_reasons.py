@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.engine.scenes import instance_type, pod, scene, solve, template
+from tests.engine.scenes import (
+    WEB,
+    instance_type,
+    pod,
+    required,
+    scene,
+    solve,
+    spread,
+    template,
+    term,
+)
 from unmoor.engine.refusal import Constraint
 from unmoor.model import names
 
@@ -60,3 +70,43 @@ def test_a_provisioner_that_the_pod_wants_says_why_not_the_one_that_it_excludes(
 
     ((reason,),) = plan.refused.values()
     assert (reason.where, reason.constraint) == ("tiny", Constraint.LIMITS)
+
+
+def test_a_label_that_no_machine_will_have_is_what_affinity_misses_not_spreading() -> None:
+    on = scene(template(types=LARGE_AND_SMALL))
+    near = {"podAffinity": required(term("rack"))}
+
+    plan = solve(on, [pod("p", labels=WEB, affinity=near)])
+
+    ((reason,),) = plan.refused.values()
+    assert str(reason) == "pod affinity: rack: a new node has no known value for it"
+
+
+@pytest.mark.parametrize(
+    ("wants", "said"),
+    [
+        pytest.param(
+            {"affinity": {kind: required(term(""))}},
+            "invalid: spec.affinity: a pod affinity term has no topologyKey: name a label",
+            id=kind,
+        )
+        for kind in ("podAffinity", "podAntiAffinity")
+    ]
+    + [
+        pytest.param(
+            {"topologySpreadConstraints": [spread("")]},
+            "invalid: spec.topologySpreadConstraints[0].topologyKey: there is none: name a label",
+            id="spreading",
+        ),
+        pytest.param(
+            {"topologySpreadConstraints": [spread("rack", maxSkew=0)]},
+            "invalid: spec.topologySpreadConstraints[0].maxSkew: it is 0: use at least 1",
+            id="skew",
+        ),
+    ],
+)
+def test_what_names_no_label_is_said_to_name_none(wants: Any, said: str) -> None:
+    plan = solve(scene(template(types=LARGE_AND_SMALL)), [pod("p", labels=WEB, **wants)])
+
+    ((reason,),) = plan.refused.values()
+    assert str(reason) == said

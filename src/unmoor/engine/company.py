@@ -90,6 +90,11 @@ class Company(msgspec.Struct, frozen=True):
             term.key == key for group in self.near for term, _ in group
         )
 
+    def no_domain(self, key: str, words: str) -> Refusal:
+        """Return the refusal of a node without the label ``key``, which :meth:`needs_domain`."""
+        is_spread = any(spread.key == key for spread, _ in self.spreads)
+        return Refusal(Constraint.SPREAD if is_spread else Constraint.POD_AFFINITY, key, words)
+
     def pins(self, key: str) -> bool:
         """True when a machine that takes the pod must lie in one known domain of ``key``."""
         if any(spread.key == key for spread, _ in self.spreads):
@@ -174,9 +179,7 @@ def site_refusals(company: Company, site: Standing) -> tuple[Refusal, ...]:
         if domains:
             found += company.refusals(key, next(iter(domains)))
         elif company.needs_domain(key):
-            is_spread = any(one.key == key for one, _ in company.spreads)
-            constraint = Constraint.SPREAD if is_spread else Constraint.POD_AFFINITY
-            found.append(Refusal(constraint, key, "the node has no such label"))
+            found.append(company.no_domain(key, "the node has no such label"))
     return tuple(found)
 
 

@@ -122,7 +122,7 @@ def _in_a_domain(
     if not domains:
         if not company.needs_domain(key):
             return so_far
-        return (Refusal(Constraint.SPREAD, key, "a new node has no known value for it"),)
+        return (company.no_domain(key, "a new node has no known value for it"),)
     ranked = sorted(domains, key=lambda domain: company.rank(key, domain))
     allowed = [domain for domain in ranked if not company.refusals(key, domain)]
     if not allowed:

@@ -137,6 +137,7 @@ def outline_of(pod: Pod, view: View, level: int = 0, *, has_soft_taints: bool = 
     node = affinity.node_affinity or NodeAffinity()
     spreads, problems = _spreads(pod, kept)
     near, apart = _terms(pod, view, affinity, kept)
+    problems += _keyless((*near, apart))
     terms = None if node.required is None else node.required.node_selector_terms
     preferred = [one.index for one in kept if one.kind == _NODE]
     preference = node.preferred[preferred[0]].preference if preferred else None
@@ -218,10 +219,13 @@ def _spreads(pod: Pod, kept: Iterable[_Step]) -> tuple[tuple[Spread, ...], list[
         if not is_hard and index not in soft:
             continue
         if one.max_skew < 1 or not one.topology_key:
-            field = "maxSkew" if one.topology_key else "topologyKey"
-            value = one.max_skew if one.topology_key else "''"
-            words = f"topologySpreadConstraints[{index}].{field} is {value}: use at least 1"
-            problems.append(Refusal(Constraint.INVALID, one.topology_key, words))
+            field, wrong = (
+                ("maxSkew", f"it is {one.max_skew}: use at least 1")
+                if one.topology_key
+                else ("topologyKey", "there is none: name a label")
+            )
+            field = f"spec.topologySpreadConstraints[{index}].{field}"
+            problems.append(Refusal(Constraint.INVALID, field, wrong))
             continue
         found.append(spread_of(pod, one, is_hard=is_hard))
     return tuple(found), problems
@@ -254,6 +258,13 @@ def _terms(
         tuple(group_of(pod, one, view) for one in groups),
         tuple(term_of(pod, one, view) for one in away),
     )
+
+
+def _keyless(groups: Iterable[tuple[Term, ...]]) -> Iterator[Refusal]:
+    """The API server lets no such term in."""
+    if any(not term.key for group in groups for term in group):
+        words = "a pod affinity term has no topologyKey: name a label"
+        yield Refusal(Constraint.INVALID, "spec.affinity", words)
 
 
 def required_apart(pod: Pod, view: View) -> tuple[Term, ...]:
