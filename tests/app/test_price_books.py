@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import signal
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.app import simulated
+from tests.app.loopback import UNMOOR
 from unmoor.app import price_books
 from unmoor.app.cli import main
 from unmoor.app.cli.command import Failure
@@ -120,7 +123,12 @@ def test_the_demo_names_the_book_and_leaves_unknown_prices_out(book: Path) -> No
         r"launched general-\w+: \S+ in us-east-1b, on-demand, price unknown \(mine\.json\)", told
     )
     assert "(prices: mine.json)" in " ".join(told.split())
-    assert "without the machines whose price is unknown: sim:///" in " ".join(told.split())
+    words = " ".join(told.split())
+    assert re.search(
+        r"the fleet costs at least 0\.\d+ USD/h \(\d machines? without a price\)", words
+    )
+    assert re.search(r" s cost at least 0\.\d+ USD \(\d machines? without a price\)", words)
+    assert "without a price: sim:///" in words
 
 
 def test_the_demo_in_json_names_the_book() -> None:
@@ -161,3 +169,19 @@ async def test_a_cluster_is_up_at_those_prices(book: Path, tmp_path: Path) -> No
     assert last["prices"] == "mine.json"
     assert last["usd_per_h_after"] == pytest.approx(0.2 * zones.count("us-east-1a"))
     assert len(last["unpriced"]) == 4 - zones.count("us-east-1a")
+
+
+async def test_an_empty_one_tells_a_person_what_it_cost(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    process = await asyncio.create_subprocess_exec(
+        UNMOOR, "sim", "up", "--empty", "--port=0", f"--kubeconfig={path}",
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    said = await asyncio.wait_for(process.stdout.readuntil(b"Ctrl-C ends"), simulated.PATIENCE_S)
+    process.send_signal(signal.SIGTERM)
+    rest, _ = await asyncio.wait_for(process.communicate(), simulated.PATIENCE_S)
+
+    assert b"Machines cost what catalogue " in said
+    cost = b"the fleet costs 0 USD/h, 0 USD/h before; it spent 0 USD (prices: catalogue "
+    assert cost in rest

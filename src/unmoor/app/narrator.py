@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from unmoor.app.bill import Bill
 from unmoor.app.bookings import Bookings
 from unmoor.app.told import Told
 from unmoor.lifecycle.effects import Create, Evict, Nominate
@@ -34,7 +35,6 @@ from unmoor.policy.verdict import Method, Verdict
 from unmoor.runtime.ports import ApiError, Clock
 from unmoor.runtime.story import Outcome, Record
 
-SECONDS_PER_HOUR = 3600.0
 TOO_MANY_REQUESTS = 429
 AGAIN_S = 300.0
 """What is waited for is said again after so long: silence looks as if nobody waited."""
@@ -54,36 +54,6 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     is_warning: bool = False
     is_purchase: bool = False
-
-
-class Bill(msgspec.Struct):
-    """What the machines cost. ``unpriced``: machines whose price nobody knows; never free."""
-
-    started: dict[str, tuple[float, float]] = {}
-    spent_usd: float = 0.0
-    unpriced: list[str] = []
-
-    def start(self, machine: str, at_s: float, usd_per_h: float | None) -> None:
-        """A machine runs from now on."""
-        if machine in self.started:
-            return
-        if usd_per_h is None:
-            self.unpriced.append(machine)
-        self.started[machine] = (at_s, usd_per_h or 0.0)
-
-    def stop(self, machine: str, at_s: float) -> None:
-        """A machine was told to go."""
-        since, usd_per_h = self.started.pop(machine, (at_s, 0.0))
-        self.spent_usd += (at_s - since) * usd_per_h / SECONDS_PER_HOUR
-
-    def usd_per_h(self) -> float:
-        """What all running machines cost in an hour."""
-        return sum(price for _, price in self.started.values())
-
-    def total_usd(self, at_s: float) -> float:
-        """What was spent until now."""
-        running = sum((at_s - since) * price for since, price in self.started.values())
-        return self.spent_usd + running / SECONDS_PER_HOUR
 
 
 def unplaced(pod: Pod) -> str:

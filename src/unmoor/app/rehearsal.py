@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from unmoor.app import loading, manifests
+from unmoor.app.bill import Cost
 from unmoor.app.cli.command import Failure
 from unmoor.app.narrator import Line, Narrator
 from unmoor.app.price_books import Offer
@@ -70,18 +71,14 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it. Money in US dollars at ``prices``, times in simulated seconds.
+    """What came of it. Times in simulated seconds.
 
     ``unused``: machines that were ordered and never had a pod.
     """
 
     lines: list[Line]
     checks: list[Check]
-    prices: str
-    usd_per_h_before: float
-    usd_per_h_after: float
-    spent_usd: float
-    unpriced: list[str]
+    cost: Cost
     unused: list[str]
     evictions: int
     refusals: int
@@ -157,7 +154,7 @@ class Rehearsal:
             raise Failure(NO_MACHINES)
         await self._come_to_rest()
         await self._rest()
-        before = bill.usd_per_h()
+        before = bill.fleet()
         checks = await self._drain()
         checks += await self._empty()
         await self._come_to_rest()
@@ -165,11 +162,7 @@ class Rehearsal:
         return Ending(
             lines=self._lines,
             checks=checks,
-            prices=self._prices,
-            usd_per_h_before=round(before, 4),
-            usd_per_h_after=round(bill.usd_per_h(), 4),
-            spent_usd=round(bill.total_usd(narrator.at_s), 4),
-            unpriced=bill.unpriced,
+            cost=bill.cost(self._prices, before, narrator.at_s),
             unused=narrator.bookings.unused(),
             evictions=narrator.counts["evictions"],
             refusals=narrator.counts["refusals"],

@@ -22,6 +22,7 @@ from typing import Protocol
 import msgspec
 
 from unmoor.app import loading
+from unmoor.app.bill import Cost, Sum
 from unmoor.app.cli.command import Failure
 from unmoor.app.kubeconfig_file import KubeconfigFile
 from unmoor.app.manifests import Notes, Objects
@@ -125,11 +126,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     evictions: int
     refusals: int
     crashes: int
-    prices: str
-    usd_per_h_before: float
-    usd_per_h_after: float
-    spent_usd: float
-    unpriced: tuple[str, ...]
+    cost: Cost
     unused: tuple[str, ...]
     faults: dict[str, int]
 
@@ -173,7 +170,7 @@ class Sandbox:
             lambda text: self._narrator.tell("fault", text),
         )
         self._up_at_s: float | None = None
-        self._cost = (0.0, 0.0)
+        self._before = Sum()
         self._early: list[tuple[Line, datetime]] = []
         """What is told of the prelude once the cluster is shown."""
 
@@ -258,9 +255,9 @@ class Sandbox:
 
     def _appear(self, face: HttpFace, file: KubeconfigFile) -> None:
         file.write(face.kubeconfig())
-        bill = self._narrator.bill
         self._up_at_s = self._narrator.at_s
-        self._cost = (bill.usd_per_h(), bill.total_usd(self._up_at_s))
+        self._before = self._narrator.bill.fleet()
+        self._narrator.bill.begin_anew(self._up_at_s)
         self._narrator.counts.clear()
         self._narrator.removed_at.clear()
         nodes = self._store.sorted(kinds.NODES)
@@ -303,11 +300,7 @@ class Sandbox:
             evictions=narrator.counts["evictions"],
             refusals=narrator.counts["refusals"],
             crashes=narrator.counts["crashes"],
-            prices=self._options.offer.prices,
-            usd_per_h_before=round(self._cost[0], 4),
-            usd_per_h_after=round(bill.usd_per_h(), 4),
-            spent_usd=round(bill.total_usd(narrator.at_s) - self._cost[1], 4),
-            unpriced=tuple(bill.unpriced),
+            cost=bill.cost(self._options.offer.prices, self._before, narrator.at_s),
             unused=tuple(narrator.bookings.unused()),
             faults=self._trouble.counts(),
         )

@@ -91,7 +91,9 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str, **pric
     if output == "json":
         from msgspec import to_builtins  # noqa: PLC0415
 
-        print_json({**to_builtins(ending), "held": ending.held})
+        body: dict[str, Any] = to_builtins(ending)
+        cost = body.pop("cost")
+        print_json({**body, **cost, "held": ending.held})
     else:
         _show_ending(console, ending)
     if not ending.held:
@@ -116,14 +118,8 @@ def _show_ending(console: Console, ending: Ending) -> None:
         f"{counted(ending.evictions, 'eviction')} admitted, {ending.refusals} refused by a budget "
         "and retried"
     )
-    say(
-        f"the fleet costs {ending.usd_per_h_after:.4f} USD/h, "
-        f"{ending.usd_per_h_before:.4f} USD/h before; "
-        f"these {minutes:.0f} min {seconds:.0f} s cost {ending.spent_usd:.4f} USD "
-        f"(prices: {ending.prices})"
-    )
-    if ending.unpriced:
-        say(f"without the machines whose price is unknown: {', '.join(ending.unpriced)}")
+    for line in ending.cost.lines(f"these {minutes:.0f} min {seconds:.0f} s cost"):
+        say(line)
     if ending.unused:
         say(f"no pod ever came to {', '.join(ending.unused)}")
     say()

@@ -279,13 +279,15 @@ class _Json:
         self._print("line", line, time=at.isoformat(timespec="milliseconds"))
 
     def ended(self, ended: Ended) -> None:
-        """``down``."""
+        """``down``; what it cost stands beside the rest."""
         self._print("down", ended)
 
     def _print(self, event: str, what: Any, **more: str) -> None:
         from msgspec import to_builtins  # noqa: PLC0415
 
-        print_json({"event": event, **to_builtins(what, enc_hook=str), **more})
+        told: dict[str, Any] = to_builtins(what, enc_hook=str)
+        cost = told.pop("cost", {})
+        print_json({"event": event, **told, **cost, **more})
 
 
 class _Text:
@@ -340,15 +342,8 @@ class _Text:
         if ended.evictions or ended.refusals:
             admitted = counted(ended.evictions, "eviction")
             say(f"{admitted} admitted, {ended.refusals} refused and retried")
-        if ended.usd_per_h_before:
-            say(
-                f"the fleet costs {ended.usd_per_h_after:.4f} USD/h, "
-                f"{ended.usd_per_h_before:.4f} USD/h before; it spent {ended.spent_usd:.4f} USD "
-                f"(prices: {ended.prices})",
-            )
-        if ended.unpriced:
-            told = ", ".join(ended.unpriced)
-            say(f"without the machines whose price is unknown: {told}")
+        for line in ended.cost.lines("it spent"):
+            say(line)
         if ended.unused:
             say(f"no pod ever came to {', '.join(ended.unused)}")
         if ended.crashes:
