@@ -11,8 +11,9 @@ VOLUMES_SAID = """
 The simulated scheduler looks at claims, volumes and classes as a real one does. A claim of a class
 with a provisioner gets a volume: at once, or, if the class waits for the first consumer, when its
 pod has been given a node, in whose zone it then lies. Nothing provides for classes without a
-provisioner, and a claim without any class waits until whoever writes it binds it. The claim
-templates of a StatefulSet make no claims, nothing is attached, and no volume ends with its claim.
+provisioner, and a claim without any class waits until whoever writes it binds it. The pods of a
+StatefulSet get the claims of its templates, which stay when it goes. Nothing is attached, and no
+volume ends with its claim.
 unmoor itself reads claims, volumes and attachments as it does on a real cluster.
 """
 NOT_SERVED = """

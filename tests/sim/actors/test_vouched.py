@@ -121,6 +121,32 @@ async def budgets_count_alike(ground: Ground) -> None:
 
 
 @case
+async def stateful_pods_get_their_claims(ground: Ground) -> None:
+    """The pod waits for its volume, which nobody provides."""
+    spec: JSON = {"accessModes": ["ReadWriteOnce"], "storageClassName": "none"}
+    spec |= {"resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"metadata": {"name": "data", "labels": {"tier": "slow"}}, "spec": spec}
+    scratch: list[JSON] = [{"name": one, "emptyDir": {}} for one in ("data", "tmp")]
+    db = {**ground.workload("db", 2, volumes=scratch), "serviceName": "db"}
+    await ground.create(kinds.STATEFUL_SETS, "db", {**db, "volumeClaimTemplates": [claim]})
+
+    async def found() -> tuple[Any, ...]:
+        claims, pods = [
+            (await ground.api.list(kind.raw(), Query(ground.namespace))).items
+            for kind in (kinds.CLAIMS, kinds.PODS)
+        ]
+        volumes = [volume for pod in pods for volume in pod["spec"].get("volumes", ())]
+        named = {volume["name"]: volume.get("persistentVolumeClaim") for volume in volumes}
+        named = {name: one for name, one in named.items() if not name.startswith("kube-api-access")}
+        meta = [one["metadata"] for one in claims]
+        return [(m["name"], m["labels"], m.get("ownerReferences")) for m in meta], named
+
+    labels = {"app": "db", "tier": "slow"}
+    expected = {"data": {"claimName": "data-db-0"}, "tmp": None}
+    await ground.until("claims", found, ([("data-db-0", labels, None)], expected))
+
+
+@case
 async def workloads_say_the_same(ground: Ground) -> None:
     await ground.node(f"{ground.namespace}-a")
     await ground.node(f"{ground.namespace}-b")

@@ -1,5 +1,8 @@
 from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time, pod_template, workload
+from unmoor.model import names
+from unmoor.model.base import JSON
 from unmoor.model.kinds import (
+    CLAIMS,
     DAEMON_SETS,
     DEPLOYMENTS,
     JOBS,
@@ -7,6 +10,7 @@ from unmoor.model.kinds import (
     PODS,
     REPLICA_SETS,
     STATEFUL_SETS,
+    STORAGE_CLASSES,
 )
 from unmoor.sim.actors.actor import Actor
 from unmoor.sim.actors.daemonsets import DaemonSets
@@ -16,6 +20,7 @@ from unmoor.sim.actors.kubelet import RUN_SECONDS, STOP_SECONDS, HollowKubelets
 from unmoor.sim.actors.owners import reference
 from unmoor.sim.actors.scheduler import Scheduler
 from unmoor.sim.actors.statefulsets import StatefulSets
+from unmoor.sim.actors.volumes import Volumes
 
 
 def cast(cluster: Cluster) -> tuple[Actor, ...]:
@@ -183,6 +188,38 @@ async def test_a_stateful_set_shrinks_from_the_end() -> None:
         await cluster.until(lambda: len(cluster.pods("db")) == 1)
 
         assert cluster.running("db") == ["db-0"]
+
+
+@in_virtual_time
+async def test_a_stateful_pod_finds_the_volume_that_its_predecessor_had() -> None:
+    cluster = Cluster()
+    async with cluster.playing(*cast(cluster), Volumes(cluster.stage)):
+        for name in ("a", "b"):
+            await cluster.add_node(name, **{names.ZONE: f"zone-{name}"})
+        body = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
+        more = {"provisioner": "disks", "volumeBindingMode": "WaitForFirstConsumer"}
+        ref = STORAGE_CLASSES.ref("disk")
+        await cluster.api.create(ref, {**body, "metadata": {"name": "disk"}, **more})
+        spec: JSON = {"accessModes": ["ReadWriteOnce"], "storageClassName": "disk"}
+        spec |= {"resources": {"requests": {"storage": "1Gi"}}}
+        claims = [{"metadata": {"name": "data"}, "spec": spec}]
+        db = {**workload("db", 2), "serviceName": "db", "volumeClaimTemplates": claims}
+        await cluster.create(STATEFUL_SETS, "db", db)
+        await cluster.until(lambda: len(cluster.running("db")) == 2)
+        first = cluster.pod("db-0")
+        assert first is not None
+        volumes = {one.name: one.spec.volume_name for one in await cluster.listed(CLAIMS)}
+        assert list(volumes) == ["data-db-0", "data-db-1"]
+
+        await cluster.patch(NODES.ref(first.node_name), {"spec": {"unschedulable": True}})
+        await cluster.delete(PODS.ref("db-0", "default"))
+        await cluster.wait(60)
+
+        assert "db-0" not in cluster.running("db"), "its volume is in the zone that is closed"
+        await cluster.patch(NODES.ref(first.node_name), {"spec": {"unschedulable": None}})
+        await cluster.until(lambda: len(cluster.running("db")) == 2)
+        found = {one.name: one.spec.volume_name for one in await cluster.listed(CLAIMS)}
+        assert found == volumes
 
 
 # -------------------------------------------------------------------------------------- DaemonSets

@@ -2,9 +2,14 @@
 
 The pod of an ordinal is made again under the same name, once the old one is really gone; with the
 policy OrderedReady the next ordinal waits until the one before is ready. When the template has
-changed, pods are replaced one by one from the end. Volume claim templates are not played.
+changed, pods are replaced one by one from the end. Before a pod is made, it gets the claims that it
+lacks, from the claim templates.
 
-Must not: force a pod away. One that is stuck on a dead node blocks its successor, as it should.
+Left out: claims go with nobody, whatever the retention policy says, and one that somebody deletes
+comes back with the next pod only.
+
+Must not: provide volumes, or force a pod away. One that is stuck on a dead node blocks its
+successor, as it should.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from unmoor.model.base import JSON
-from unmoor.model.kinds import PODS, REVISIONS, STATEFUL_SETS
+from unmoor.model.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from unmoor.model.moment import Moment
 from unmoor.model.pod import Pod
 from unmoor.model.workload import StatefulSet
@@ -74,10 +79,28 @@ class StatefulSets(OwnerActor):
 
     async def _make(self, owner: StatefulSet, name: str, ordinal: int, spec: JSON) -> None:
         template = with_labels(spec["template"], {POD_NAME: name, POD_INDEX: str(ordinal)})
-        more = {"hostname": name}
+        more: JSON = {"hostname": name}
         if spec.get("serviceName"):
             more["subdomain"] = spec["serviceName"]
+        if claims := spec.get("volumeClaimTemplates"):
+            named = {one["metadata"]["name"]: one for one in claims}
+            for volume, claim in named.items():
+                await self._claim(owner, f"{volume}-{name}", claim, spec)
+            given = template.get("spec", {}).get("volumes") or ()
+            more["volumes"] = [
+                *({"name": one, **_claimed(f"{one}-{name}")} for one in named),
+                *(one for one in given if one["name"] not in named),
+            ]
         await self.make_pod(owner, name, template, more)
+
+    async def _claim(self, owner: StatefulSet, name: str, template: JSON, spec: JSON) -> None:
+        """Make the claim, unless it is there: a pod that comes back finds its volume."""
+        given = template["metadata"]
+        labels = {**given.get("labels", {}), **spec["selector"].get("matchLabels", {})}
+        meta = {**given, "name": name, "namespace": owner.namespace, "labels": labels}
+        kind = {"apiVersion": CLAIMS.api_version, "kind": CLAIMS.kind}
+        ref = CLAIMS.ref(name, owner.namespace)
+        await self.stage.create(ref, {**kind, "metadata": meta, "spec": template.get("spec", {})})
 
     async def _shrink(self, owner: StatefulSet, there: dict[str, Pod], wanted: int) -> bool:
         """The highest ordinal goes first, and is gone before the next one goes; False for none."""
@@ -116,6 +139,10 @@ class StatefulSets(OwnerActor):
         if self._said.get(owner.uid) != status:
             await self.say(owner, status)
             self._said[owner.uid] = status
+
+
+def _claimed(claim: str) -> JSON:
+    return {"persistentVolumeClaim": {"claimName": claim}}
 
 
 def _ordinal(pod: Pod) -> int:
