@@ -107,6 +107,14 @@ def test_what_cannot_be_read(given: str, words: str) -> None:
     assert words in caught.value.message
 
 
+@pytest.mark.parametrize("args", [("--prices=+5%",), ("--keep-rest",)])
+def test_without_a_cloud_no_price_counts(args: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, ["run", *args])
+
+    assert result.exit_code == 2
+    assert "there is none: add --cloud simulated" in " ".join(result.output.split())
+
+
 def demo(*args: str) -> Result:
     return CliRunner().invoke(main, ["demo", *args])
 
@@ -174,7 +182,8 @@ async def test_a_cluster_is_up_at_those_prices(book: Path, tmp_path: Path) -> No
 async def test_an_empty_one_tells_a_person_what_it_cost(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     process = await asyncio.create_subprocess_exec(
-        UNMOOR, "sim", "up", "--empty", "--port=0", f"--kubeconfig={path}",
+        UNMOOR, "sim", "up", "--empty", "--port=0", f"--kubeconfig={path}", "--no-controller",
+        "--prices=+10%",
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
@@ -182,6 +191,8 @@ async def test_an_empty_one_tells_a_person_what_it_cost(tmp_path: Path) -> None:
     process.send_signal(signal.SIGTERM)
     rest, _ = await asyncio.wait_for(process.communicate(), simulated.PATIENCE_S)
 
+    beside = f"unmoor run --cloud simulated --kubeconfig {path} --prices=+10%"
+    assert beside in " ".join(said.decode().split())
     assert b"Machines cost what catalogue " in said
     cost = b"the fleet costs 0 USD/h, 0 USD/h before; it spent 0 USD (prices: catalogue "
     assert cost in rest

@@ -16,6 +16,7 @@ from tests import ending
 from tests.app import loopback
 from tests.app.loopback import UNMOOR, Cluster
 from unmoor.app.cli.run import PLACEHOLDER
+from unmoor.model import names
 from unmoor.model.base import Ref
 from unmoor.runtime.ports import ApiError
 
@@ -250,6 +251,28 @@ async def test_the_settings_are_read_and_a_bad_one_is_told(cluster: Cluster) -> 
     (once,) = (line for line in unmoor.log if "batchMaxDuration" in str(line))
     assert (once["message"], once["level"]) == ("object refused", "error")
     assert "data[batchMaxDuration] is 'soon'" in once["error"]
+
+
+async def test_the_prices_that_were_given_are_written_to_what_is_launched(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text('{"m5.large": {"*": {"on-demand": 0.25}}, "m5.lrage": {"*": {"spot": 1}}}')
+    await cluster.machine("m-a", cluster_name="test")
+
+    def annotations() -> dict[str, str]:
+        found: dict[str, str] = cluster.server.get(Ref("Machine", "m-a"))["metadata"]["annotations"]
+        return found
+
+    async with running(cluster, "--cluster-name=test", f"--prices={file}") as unmoor:
+        starting = await unmoor.until_said(cluster, "starting")
+        odd = await unmoor.until_said(cluster, "some prices count for nothing")
+        await cluster.until("a price", lambda: names.PRICE in annotations())
+
+    assert starting["prices"] == "mine.json"
+    assert odd["problem"].endswith("prices what is not on sale: m5.lrage * spot")
+    assert annotations()[names.PRICE] == "0.25"
+    assert annotations()[names.PRICE_BOOK] == "mine.json"
 
 
 async def test_without_a_cloud_and_a_name_it_says_that_nothing_is_ours(cluster: Cluster) -> None:

@@ -19,6 +19,7 @@ from unmoor.app.collecting import settle
 from unmoor.app.logs import LogObserver
 from unmoor.app.metered import MeteredCloud
 from unmoor.app.metrics import Metrics
+from unmoor.app.price_books import Offer
 from unmoor.app.web import Answers, Bound, serving
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.host.systemd import Notifier
@@ -41,7 +42,10 @@ log = structlog.get_logger()
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person chose on the command line of ``unmoor run``."""
+    """What a person chose on the command line of ``unmoor run``.
+
+    ``offer``: what a simulated cloud sells, and ``about_prices`` what is odd about its prices.
+    """
 
     kubeconfig: str = ""
     context: str = ""
@@ -54,6 +58,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     address: str = "0.0.0.0"  # noqa: S104 - a kubelet and a Prometheus ask from outside
     metrics_port: int = 8000
     health_port: int = 8081
+    offer: Offer | None = None
+    about_prices: str = ""
 
 
 async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
@@ -140,6 +146,7 @@ def _greet(options: RunOptions, controller: Controller) -> None:
         version=__version__,
         cluster=cluster,
         cloud=options.cloud,
+        prices=options.offer.prices if options.offer is not None else "none",
         identity=options.identity,
         lease=f"{options.namespace}/unmoor" if options.has_lease else "none",
     )
@@ -152,6 +159,8 @@ def _greet(options: RunOptions, controller: Controller) -> None:
         log.warning(
             "no cloud provider, so no machine is ours", remedy="start with --cloud simulated"
         )
+    if options.about_prices:
+        log.warning("some prices count for nothing", problem=options.about_prices)
 
 
 async def _doubt_our_name(controller: Controller) -> None:
@@ -176,7 +185,8 @@ def _needed(options: RunOptions) -> tuple[Resource[Any], ...]:
 def _cloud(options: RunOptions, api: Api, metrics: Metrics, clock: Clock) -> Cloud | None:
     if options.cloud == "none":
         return None
-    return MeteredCloud(SimulatedCloud(api), metrics, clock)
+    types = options.offer.types if options.offer is not None else ()
+    return MeteredCloud(SimulatedCloud(api, types), metrics, clock)
 
 
 def _lease(read: Settings) -> LeaseTimes:

@@ -9,7 +9,7 @@ import asyncio
 import os
 import re
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,10 +18,14 @@ from unmoor.app.cli.command import (
     Failure,
     cluster_options,
     output_option,
+    price_options,
     print_json,
 )
 from unmoor.model.names import MANAGED_BY
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
+
+if TYPE_CHECKING:
+    from unmoor.app.price_books import Offer
 
 PORT = click.IntRange(0, 65535)
 PLACEHOLDER = "CHANGE-ME"
@@ -52,6 +56,7 @@ def _cluster_name(_context: click.Context, _option: click.Parameter, given: str)
     examples=(
         "unmoor run --cluster-name shop",
         "unmoor run --context kind --cloud simulated --cluster-name shop --log-format text",
+        "unmoor run --cluster-name shop --cloud simulated --prices prices.csv --keep-rest",
         "unmoor run --cluster-name shop --metrics-port 0 --health-port 0",
     ),
 )
@@ -64,6 +69,7 @@ def _cluster_name(_context: click.Context, _option: click.Parameter, given: str)
     help="Where machines come from. On a cluster whose machines belong to a provider that is not "
     "configured, unmoor does nothing.",
 )
+@price_options
 @click.option(
     "--cluster-name",
     default="",
@@ -136,7 +142,11 @@ def run(output: str, log_level: str, log_format: str, **chosen: Any) -> None:
     from unmoor.app import logs, process, stopping, web  # noqa: PLC0415 - heavy
 
     logs.configure(level=log_level, form=log_format)
+    prices, keeps_rest = chosen.pop("prices"), chosen.pop("keep_rest")
+    offer, about_prices = _offer(chosen["cloud"], prices, keeps_rest=keeps_rest)
     options = process.RunOptions(
+        offer=offer,
+        about_prices=about_prices,
         has_lease=not chosen.pop("no_leader_election"),
         identity=chosen.pop("identity") or _identity(),
         **chosen,
@@ -152,6 +162,20 @@ def run(output: str, log_level: str, log_format: str, **chosen: Any) -> None:
         asyncio.run(stopping.until_stopped(process.run(options, tell)))
     except web.PortTaken as error:
         raise Failure(str(error)) from None
+
+
+def _offer(cloud: str, prices: str, *, keeps_rest: bool) -> tuple[Offer | None, str]:
+    """What is on sale, and what is odd about the prices."""
+    from unmoor.app import price_books  # noqa: PLC0415 - reads the catalogue
+
+    if cloud != "none":
+        return price_books.offer(prices, keeps_rest=keeps_rest)
+    if prices or keeps_rest:
+        raise click.UsageError(
+            "--prices and --keep-rest are about a cloud, and there is none: add --cloud simulated, "
+            "or leave them out"
+        )
+    return None, ""
 
 
 def _identity() -> str:

@@ -141,9 +141,9 @@ def up(
     logs.configure(level="error", form="text")
     kubeconfig: Path = chosen.pop("kubeconfig")
     objects = _objects(load, (notes := Notes()), is_empty=chosen.pop("empty"))
-    offer, about = price_books.offer(chosen.pop("prices"), keeps_rest=chosen.pop("keep_rest"))
-    if about:
-        click.echo(f"unmoor: {about}", err=True)
+    prices, keeps_rest = chosen.pop("prices"), chosen.pop("keep_rest")
+    offer, about = price_books.offer(prices, keeps_rest=keeps_rest)
+    _note(about)
     options = UpOptions(
         faults=_faults(faults, has_controller=not chosen["no_controller"]),
         cluster=(cluster := cluster_of(objects, CLUSTER)),
@@ -154,11 +154,12 @@ def up(
         **chosen,
     )
 
+    show = _Quiet() if quiet else _show(output, _given(prices, keeps_rest=keeps_rest))
     if len(objects) >= MANY and not quiet:
         click.echo(f"unmoor: loading {len(objects):,} objects", err=True)
 
     async def serve(file: kubeconfig_file.KubeconfigFile) -> None:
-        await Sandbox(options, _show(output, quiet=quiet)).run(file)
+        await Sandbox(options, show).run(file)
 
     async def until_stopped(file: kubeconfig_file.KubeconfigFile) -> None:
         loop = paced.running()
@@ -180,9 +181,13 @@ def _objects(load: tuple[Path, ...], notes: Notes, *, is_empty: bool) -> Objects
     if not load:
         return [] if is_empty else manifests.read(manifests.shipped(EXAMPLE))
     objects = manifests.read(*load, notes=notes)
-    if notes.told:
-        click.echo(f"unmoor: {notes.told}", err=True)
+    _note(notes.told)
     return objects
+
+
+def _note(told: str) -> None:
+    if told:
+        click.echo(f"unmoor: {told}", err=True)
 
 
 def _with_instances(objects: Objects, cluster: str) -> Objects:
@@ -246,12 +251,17 @@ def _list_faults() -> None:
 # How it is shown.
 
 
-def _show(output: str, *, quiet: bool) -> Show:
+def _show(output: str, prices: str) -> Show:
     from rich.console import Console  # noqa: PLC0415
 
-    if quiet:
-        return _Quiet()
-    return _Json() if output == "json" else _Text(Console(highlight=False))
+    return _Json() if output == "json" else _Text(Console(highlight=False), prices)
+
+
+def _given(prices: str, *, keeps_rest: bool) -> str:
+    """The same prices for a command beside."""
+    if not prices:
+        return ""
+    return f" --prices={shlex.quote(prices)}{' --keep-rest' if keeps_rest else ''}"
 
 
 class _Quiet:
@@ -293,8 +303,9 @@ class _Json:
 class _Text:
     """For people."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, prices: str) -> None:
+        """``prices``: the options that say them to a command beside."""
+        self._console, self._prices = console, prices
 
     def started(self, started: Started) -> None:
         """Say what there is and how to reach it."""
@@ -318,7 +329,7 @@ class _Text:
         else:
             say(
                 "unmoor is not in it. To run it beside, in another terminal:\n\n"
-                f"  unmoor run --cloud simulated --kubeconfig {path}\n",
+                f"  unmoor run --cloud simulated --kubeconfig {path}{self._prices}\n",
             )
         say(f"Machines cost what {started.prices} says.")
         say("Ctrl-C ends everything. What happens, with a minus before now:\n")
