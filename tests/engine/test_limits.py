@@ -77,7 +77,8 @@ def test_a_refusal_says_what_is_missing_and_where() -> None:
 
     assert str(reason) == (
         "limits: memory: provisioner default may have 20Gi (spec.limits.resources), 10Gi in use "
-        "or on order, this machine 16Gi"
+        "or on order (until it is launched, a machine counts as the largest that it may become), "
+        "this machine 16Gi"
     )
     assert reason.where == "default"
 

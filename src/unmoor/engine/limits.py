@@ -3,7 +3,8 @@
 A limit is a cap on the summed capacity of one provisioner's machines, on any resource by name; a
 resource without a limit is not limited. To reach a limit is allowed, to pass it is not. A limit of
 zero allows only machines that have nothing of that resource. Once more is used than a limit allows,
-nothing is launched, whatever it has of that resource.
+nothing is launched, whatever it has of that resource. A machine that is not launched yet counts as
+the largest that it may become: which it will be, the cloud says.
 
 Limits that cannot be read, or are negative, allow nothing: nobody knows what was meant.
 
@@ -19,6 +20,9 @@ from unmoor.model import resources
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.resources import Resources
 from unmoor.model.validation import Findings
+
+ON_ORDER = "until it is launched, a machine counts as the largest that it may become"
+"""Why more may seem to be used than there is, and fewer machines come at a time than have room."""
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +55,11 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
             resources.render_amount(name, each) for each in (limit, limit - left, amount)
         )
         words = f"provisioner {self.provisioner} may have {most} (spec.limits.resources), {used} "
-        words += f"in use or on order, this machine {more}" if left >= 0 else "already in use"
+        if left < 0:
+            words += "already in use"
+        else:
+            why = f" ({ON_ORDER})" if limit > left else ""
+            words += f"in use or on order{why}, this machine {more}"
         return Refusal(Constraint.LIMITS, name, words, amount - left, self.provisioner)
 
 

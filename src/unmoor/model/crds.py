@@ -207,7 +207,11 @@ def provisioner() -> JSON:
         ttlSecondsUntilExpired=_integer(
             "Seconds after which a node goes; unset: it stays.", least=0, most=TTL_MOST_S
         ),
-        limits=_object("How much capacity all nodes together may have.", resources=_quantities()),
+        limits=_object(
+            "How much capacity all nodes together may have. A machine that is not launched yet "
+            "counts as the largest that it may become.",
+            resources=_quantities(),
+        ),
         weight=_integer(
             "Provisioners with a higher weight are tried first.", bits=32, least=1, most=100
         ),
