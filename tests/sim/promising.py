@@ -11,8 +11,9 @@ from typing import Any
 from tests.engine.scenes import TYPES
 from unmoor.model import names
 from unmoor.model.base import JSON, Key
-from unmoor.model.kinds import MACHINES, NODES, PODS
+from unmoor.model.kinds import MACHINES, NODES, PODS, Resource
 from unmoor.sim.apiserver import Server
+from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.promises import Promised, Promises
 from unmoor.sim.truth import Truth
 
@@ -29,10 +30,14 @@ class Stage:
         begin = datetime(2026, 1, 1, tzinfo=UTC)
         self.server = Server(lambda: begin + timedelta(seconds=self.time_s))
         self.truth = Truth(self.server, CLUSTER, lambda: self.time_s, TYPES, is_in_stock)
-        self.server.observers.append(lambda _, entry: self.truth.note(entry, self.who))
+        self.server.observers.append(self.note)
         self.breaches: list[tuple[str, str]] = []
         self.checker = Promises(self.truth, lambda rule, said: self.breaches.append((rule, said)))
         self.who = ""
+
+    def note(self, _resource: Resource[Any], entry: Entry) -> None:
+        """What has happened is remembered."""
+        self.truth.note(entry, self.who)
 
     def node(self, name: str, cpu: str = "4", **spec: Any) -> None:
         """A node in a zone of its own."""

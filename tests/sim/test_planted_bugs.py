@@ -46,7 +46,6 @@ LATE: dict[tuple[type[Meddling], str], int] = {
     (sabotage.ClockTrusted, "no-machine-ended-under-a-pod"): 71,
     (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"): 22,
     (sabotage.BoughtForgotten, "a-pod-gets-one-machine"): 54,
-    (sabotage.LimitIgnored, "limits-hold"): 121,
 }
 """Where the search for a bug begins that no earlier seed finds: one from seed 1 on came to this."""
 
@@ -70,7 +69,7 @@ IN_THE_ENGINE = [
     (planted.APART, "promises-are-kept", 17),
     (planted.PORT, "promises-are-kept", 12),
     (planted.DAEMONS, "a-machine-has-room-for-its-pods", 26),
-    (planted.LIMIT, "limits-hold", 12),
+    (planted.LIMIT, "limits-hold", 2),
 ]
 """(the bug, the rule that it breaks, where the search begins: at a seed that has found it)."""
 

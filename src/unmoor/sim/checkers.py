@@ -73,6 +73,7 @@ class Checkers:
         self.truth = truth
         self.allowances = allowances
         self.breaches: list[Breach] = []
+        self.limits = purchases.Limits(truth)
         self._witness = witness
         truth.server.observers.append(self._observe)
         witness.listen(self._heard)
@@ -85,8 +86,7 @@ class Checkers:
     def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
         act = self._witness.acting
         if act is not None:
-            kind = entry.obj.get("kind", "")
-            for name, rule in _RULES_OF.get(kind, ()):
+            for name, rule in _RULES_OF.get(entry.obj.get("kind", ""), ()):
                 self._apply(name, rule, act, entry)
             self._apply("nothing-that-is-not-ours", _not_ours, act, entry)
         self.truth.note(entry, act.who if act is not None else "")
@@ -334,16 +334,17 @@ def _machine_is_needed(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
 def _machine_is_for_want_of_room(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     """No machine is made while everybody would find a place without it."""
     del act
+    blind_s, skew_s = self.allowances.blind_s, self.allowances.skew_s
     if entry.type == "ADDED":
-        known = self.allowances
-        yield from vacancies.overlooked(self.truth, entry.obj, known.blind_s, known.skew_s)
+        yield from vacancies.overlooked(self.truth, entry.obj, blind_s, skew_s)
 
 
 def _limits_hold(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """No machine is made beyond what its Provisioner may have."""
+    """No Provisioner has more than it may, when a machine is made, and when it is known what."""
     if entry.type == "ADDED":
-        blind_s = self.allowances.blind_s
-        yield from purchases.beyond_limits(self.truth, entry.obj, act.who, blind_s)
+        yield from self.limits.made(entry.obj, act.who, self.allowances.blind_s)
+    elif entry.old is not None:
+        yield from self.limits.changed(entry.old, entry.obj)
 
 
 def _one_command(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:

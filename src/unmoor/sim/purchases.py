@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from unmoor.model import names, resources
 from unmoor.model.base import JSON
 from unmoor.model.resources import Resources
@@ -39,35 +41,102 @@ def needless(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
         yield f"pods without a place: {pods}; machines on their way: {', '.join(coming) or 'none'}"
 
 
-def beyond_limits(truth: Truth, made: JSON, who: str, blind_s: float) -> Iterator[str]:
-    """Say when a machine is made although its Provisioner has as much as it may have.
-
-    A machine has what its status says, or at least what it was made for. One that a person has
-    written counts once it is launched: there may be no such machine.
+class Reckoning(msgspec.Struct, frozen=True):
+    """A machine was made: which machines (uid) its Provisioner had then, itself among them, and
+    what it may have.
     """
-    owner = _provisioner_of(made)
-    provisioner = truth.get("Provisioner", owner)
-    limits = ((provisioner or {}).get("spec", {}).get("limits") or {}).get("resources") or {}
-    if not limits:
-        return
-    lately = truth.time_s() - blind_s
-    counted: list[Resources] = [_requests_of(made)]
-    seen: set[str] = set()
-    for one in truth.all("Machine"):
-        provider_id = (one.get("status") or {}).get("providerID", "")
-        by, at = truth.made.get(true.uid(one), ("", truth.time_s()))
-        is_unseen = by != who and at > lately and not _is_older(truth, one, blind_s)
-        if one is made or _provisioner_of(one) != owner or is_unseen or provider_id in seen:
-            continue
-        if not provider_id and true.uid(one) not in truth.made:
-            continue
-        if not true.is_deleting(one) and not _is_leaving(truth, provider_id):
-            is_known = truth.launched_at.get(true.uid(one), truth.time_s()) <= lately
-            counted.append(_capacity_of(one) if is_known else _requests_of(one))
-            seen |= {provider_id} - {""}
-    for name in resources.exceeds(resources.total(counted), resources.parse_resources(limits)):
-        has = resources.render(resources.total(counted))[name]
-        yield f"Provisioner {owner} would have {has} of {name}, and its limit is {limits[name]}"
+
+    provisioner: str
+    limits: JSON
+    machines: frozenset[str]
+
+    def breaches(self, has: Resources) -> Iterator[str]:
+        """Say which limit they pass. ``has``: what they have in sum."""
+        for name in resources.exceeds(has, resources.parse_resources(self.limits)):
+            said = f"{resources.render(has)[name]} of {name}, and its limit is {self.limits[name]}"
+            yield f"Provisioner {self.provisioner} would have {said}"
+
+
+class Limits:
+    """Does a Provisioner have more than it may? Asked when a machine is made, and once more when it
+    is known what it, or one that was reckoned with, has become.
+
+    A machine has what its status says, or its node; before it is launched, what the largest type
+    has that it may become. So however the cloud chooses, what those have that were reckoned with
+    can only become less.
+    """
+
+    def __init__(self, truth: Truth) -> None:
+        """Nothing was made yet."""
+        self._truth = truth
+        self._types = {one.name: one for one in truth.types}
+        self._reckonings: dict[str, Reckoning] = {}
+        """By the uid of the machine that was made last of them."""
+
+    def made(self, machine: JSON, who: str, blind_s: float) -> Iterator[str]:
+        """Say when a machine is made although its Provisioner has as much as it may have.
+
+        One that a person has written counts once it is launched: there may be no such machine.
+        """
+        truth, owner = self._truth, _provisioner_of(machine)
+        provisioner = truth.get("Provisioner", owner)
+        limits = ((provisioner or {}).get("spec", {}).get("limits") or {}).get("resources") or {}
+        if not limits:
+            return
+        reckoned = {true.uid(machine)}
+        for one in truth.all("Machine"):
+            provider_id = (one.get("status") or {}).get("providerID", "")
+            by, at = truth.made.get(true.uid(one), ("", truth.time_s()))
+            is_unseen = by != who and at > truth.time_s() - blind_s
+            if _provisioner_of(one) != owner or (is_unseen and not _is_older(truth, one, blind_s)):
+                continue
+            if not provider_id and true.uid(one) not in truth.made:
+                continue
+            if not true.is_deleting(one) and not _is_leaving(truth, provider_id):
+                reckoned.add(true.uid(one))
+        reckoning = Reckoning(owner, limits, frozenset(reckoned))
+        self._reckonings[true.uid(machine)] = reckoning
+        yield from reckoning.breaches(self._sum(reckoning))
+
+    def changed(self, old: JSON, machine: JSON) -> Iterator[str]:
+        """Say when it turns out to be more than was reckoned with; those that go now, included."""
+        if self._has(old) == self._has(machine):
+            return
+        there = {true.uid(one) for one in self._truth.all("Machine")}
+        self._reckonings = {uid: one for uid, one in self._reckonings.items() if uid in there}
+        concerned = (o for o in self._reckonings.values() if true.uid(machine) in o.machines)
+        said = (words for one in concerned for words in one.breaches(self._sum(one)))
+        yield from dict.fromkeys(said)
+
+    def _sum(self, reckoning: Reckoning) -> Resources:
+        """Of all that are there. An instance counts once."""
+        found: list[Resources] = []
+        seen: set[str] = set()
+        for one in self._truth.all("Machine"):
+            provider_id = (one.get("status") or {}).get("providerID", "")
+            if true.uid(one) in reckoning.machines and provider_id not in seen:
+                seen |= {provider_id} - {""}
+                found.append(self._has(one))
+        return resources.total(found)
+
+    def _has(self, machine: JSON) -> Resources:
+        status = machine.get("status") or {}
+        provider_id = status.get("providerID", "")
+        if provider_id:
+            nodes = _nodes_of(self._truth, provider_id)
+            told = (status, *(node.get("status") or {} for node in nodes))
+            has: JSON = next((one["capacity"] for one in told if one.get("capacity")), {})
+            return resources.parse_resources(has)
+        labels = machine["metadata"].get("labels") or {}
+        chosen = labels.get(names.INSTANCE_TYPE, "")
+        wanted = [
+            name
+            for one in machine["spec"].get("requirements") or ()
+            if (one["key"], one["operator"]) == (names.INSTANCE_TYPE, "In")
+            for name in one.get("values") or ()
+        ]
+        known = (self._types.get(name) for name in ([chosen] if chosen else wanted))
+        return resources.largest(*(one.capacity for one in known if one is not None))
 
 
 def _is_older(truth: Truth, machine: JSON, age_s: float) -> bool:
@@ -75,18 +144,14 @@ def _is_older(truth: Truth, machine: JSON, age_s: float) -> bool:
 
 
 def _is_leaving(truth: Truth, provider_id: str) -> bool:
-    nodes = [node for node in truth.all("Node") if node["spec"].get("providerID") == provider_id]
-    return bool(provider_id) and any(true.is_deleting(node) for node in nodes)
+    return any(true.is_deleting(node) for node in _nodes_of(truth, provider_id))
+
+
+def _nodes_of(truth: Truth, provider_id: str) -> list[JSON]:
+    nodes = truth.all("Node") if provider_id else ()
+    return [node for node in nodes if node["spec"].get("providerID") == provider_id]
 
 
 def _provisioner_of(machine: JSON) -> str:
     labels = machine["metadata"].get("labels") or {}
     return str(labels.get(names.PROVISIONER_NAME, ""))
-
-
-def _requests_of(machine: JSON) -> Resources:
-    return resources.parse_resources((machine["spec"].get("resources") or {}).get("requests") or {})
-
-
-def _capacity_of(machine: JSON) -> Resources:
-    return resources.parse_resources((machine.get("status") or {}).get("capacity") or {})
