@@ -11,6 +11,7 @@ from tests.sim import sabotage
 from unmoor.lifecycle.step import Step
 from unmoor.model.kinds import Resource
 from unmoor.model.moment import Moment
+from unmoor.model.observation import Answer, Asked
 from unmoor.model.snapshot import View
 
 
@@ -29,4 +30,21 @@ class RoomForgotten(sabotage.RowBug):
             return {key: node for key, node in found.items() if node.is_deleting}
 
         blind: Any = sabotage.Blind(view, all=without_standing)
+        return step(blind, key, memory, moment)
+
+
+class PromiseForgotten(sabotage.RowBug):
+    """For whom a machine comes up is not remembered: the largest pods come first, ever anew."""
+
+    rows_concerned: tuple[str, ...] = ("provisioning",)
+
+    def step(
+        self, step: sabotage.StepFunction, view: View, key: Any, memory: Any, moment: Moment
+    ) -> Step[Any]:
+        def answer(asked: Asked, subject: str) -> Answer[Any] | None:
+            if asked is Asked.NOMINATION:
+                return Answer(moment, ())
+            return view.answer(asked, subject)
+
+        blind: Any = sabotage.Blind(view, answer=answer)
         return step(blind, key, memory, moment)

@@ -11,7 +11,7 @@ from typing import Any
 from tests.engine.scenes import TYPES
 from unmoor.model import names
 from unmoor.model.base import JSON, Key
-from unmoor.model.kinds import MACHINES, NODES, PODS, Resource
+from unmoor.model.kinds import DAEMON_SETS, MACHINES, NODES, PODS, Resource
 from unmoor.sim.apiserver import Server
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.promises import Promised, Promises
@@ -60,9 +60,17 @@ class Stage:
         body = {"metadata": {"name": name, "labels": labels}, "spec": spec}
         self.server.create(PODS.ref(name, "default"), body)
 
-    def machine(self, name: str, *types: str) -> None:
+    def daemon_set(self, name: str, cpu: str = "1m") -> None:
+        """One pod of it is to be on each node."""
+        container = {"name": "c", "image": "i:1", "resources": {"requests": {"cpu": cpu}}}
+        pod = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
+        spec = {"selector": {"matchLabels": {"app": name}}, "template": pod}
+        body = {"metadata": {"name": name}, "spec": spec}
+        self.server.create(DAEMON_SETS.ref(name, "default"), body)
+
+    def machine(self, name: str, *types: str, by: str = "unmoor-a") -> None:
         """A machine that unmoor makes, not launched yet."""
-        self.who = "unmoor-a"
+        self.who = by
         self.server.create(MACHINES.ref(name), machine(name, *types))
         self.who = ""
 
@@ -77,13 +85,15 @@ class Stage:
         self.time_s += 100.0
         self.promise_now(*made, failed=failed, **places)
 
-    def promise_now(self, *made: str, failed: tuple[str, ...] = (), **places: str) -> None:
+    def promise_now(
+        self, *made: str, failed: tuple[str, ...] = (), by: str = "unmoor-a", **places: str
+    ) -> None:
         """At once."""
         where: dict[str, tuple[Key, ...]] = {}
         for pod, place in places.items():
             where[place] = (*where.get(place, ()), ("default", pod))
         bodies = {name: machine(name) for name in failed}
-        promised = Promised("unmoor-a", self.time_s, where, frozenset(made), bodies)
+        promised = Promised(by, self.time_s, where, frozenset(made), bodies)
         self.checker.note(promised, BLIND_S)
 
 

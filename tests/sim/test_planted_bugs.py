@@ -37,6 +37,7 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (sabotage.BoughtForgotten, "a-pod-gets-one-machine"),
     (sabotage.BatchNeverEnds, "pods-find-a-place"),
     (misplanning.RoomForgotten, "a-machine-is-made-for-want-of-room"),
+    (misplanning.PromiseForgotten, "a-pod-gets-one-machine"),
     (sabotage.LimitIgnored, "limits-hold"),
     (sabotage.RunningCommandForgotten, "one-command-at-a-time"),
 ]
@@ -44,8 +45,8 @@ BUGS: list[tuple[type[Meddling], str]] = [
 
 LATE: dict[tuple[type[Meddling], str], int] = {
     (sabotage.ClockTrusted, "no-machine-ended-under-a-pod"): 71,
-    (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"): 22,
-    (sabotage.BoughtForgotten, "a-pod-gets-one-machine"): 54,
+    (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"): 14,
+    (misplanning.PromiseForgotten, "a-pod-gets-one-machine"): 57,
 }
 """Where the search for a bug begins that no earlier seed finds: one from seed 1 on came to this."""
 
@@ -68,7 +69,7 @@ IN_THE_ENGINE = [
     (planted.SPREAD, "promises-are-kept", 16),
     (planted.APART, "promises-are-kept", 17),
     (planted.PORT, "promises-are-kept", 12),
-    (planted.DAEMONS, "a-machine-has-room-for-its-pods", 26),
+    (planted.DAEMONS, "a-machine-has-room-for-its-pods", 7),
     (planted.LIMIT, "limits-hold", 2),
 ]
 """(the bug, the rule that it breaks, where the search begins: at a seed that has found it)."""

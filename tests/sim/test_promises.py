@@ -17,7 +17,7 @@ from unmoor.model.base import JSON
 from unmoor.model.kinds import MACHINES
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.runtime.story import Outcome, Record
-from unmoor.sim.promises import KEPT, ONCE, ROOMY, Promised, promised_by
+from unmoor.sim.promises import KEPT, ROOMY, Promised, promised_by
 
 NEAR: dict[str, Any] = {"affinity": {"podAffinity": required(term(names.ZONE, {"app": "leader"}))}}
 APART: dict[str, Any] = {"affinity": {"podAntiAffinity": required(term())}}
@@ -92,40 +92,17 @@ def the_machine_is_smaller_and_was_made_for_nobody(stage: Stage) -> None:
     stage.launched("m", cpu="2")
 
 
-def another_machine_when_the_first_is_gone(stage: Stage) -> None:
-    twice(stage, between=lambda: stage.server.delete(MACHINES.ref("m")))
-
-
-def another_machine_when_a_node_has_changed_before_the_first(stage: Stage) -> None:
-    stage.node("a", cpu="500m")
-    twice(stage, quiet_s=0.0)
-
-
-def a_machine_after_a_node(stage: Stage) -> None:
-    stage.node("a")
-    stage.pod("p")
-    stage.promise(p="node/a")
-    stage.machine("n")
-    stage.promise("n", p="machine/n")
-
-
-def another_machine_that_was_there(stage: Stage) -> None:
-    stage.machine("n")
-    twice(stage, is_made=False)
-
-
-def a_machine_after_one_that_nobody_knows_to_be_there(stage: Stage) -> None:
-    stage.pod("p")
+def a_daemon_set_has_come_while_the_machine_was_made(stage: Stage) -> None:
+    """It wants some of the room, and nobody knew."""
+    stage.pod("p", cpu="1500m")
     stage.machine("m")
-    stage.promise(failed=("m",), p="machine/m")
-    stage.machine("n")
-    stage.promise("n", p="machine/n")
+    stage.promise("m", p="machine/m")
+    stage.daemon_set("d", cpu="1")
+    stage.launched("m", cpu="2")
 
 
 HELD = [
-    a_machine_after_a_node,
-    another_machine_that_was_there,
-    a_machine_after_one_that_nobody_knows_to_be_there,
+    a_daemon_set_has_come_while_the_machine_was_made,
     room,
     room_on_a_machine,
     room_on_the_node_that_has_come_of_a_machine,
@@ -135,8 +112,6 @@ HELD = [
     another_has_made_a_machine_just_now,
     the_machine_is_as_large_as_its_pods_need,
     the_machine_is_smaller_and_was_made_for_nobody,
-    another_machine_when_the_first_is_gone,
-    another_machine_when_a_node_has_changed_before_the_first,
 ]
 
 
@@ -210,6 +185,15 @@ def a_machine_that_may_not_be_what_it_asks_for(stage: Stage) -> None:
     stage.promise("m", p="machine/m")
 
 
+def no_room_beside_a_daemon_set(stage: Stage) -> None:
+    """It was there long before."""
+    stage.daemon_set("d", cpu="1")
+    stage.pod("p", cpu="1500m")
+    stage.machine("m")
+    stage.promise("m", p="machine/m")
+    stage.launched("m", cpu="2")
+
+
 def near_one_that_goes_nowhere(stage: Stage) -> None:
     """As when machines are planned, and not made."""
     stage.node("a")
@@ -233,25 +217,6 @@ def no_room_on_the_machine_as_it_came(stage: Stage) -> None:
     stage.launched("m", cpu="2")
 
 
-def twice(
-    stage: Stage,
-    *,
-    quiet_s: float = 100.0,
-    between: Callable[[], object] = lambda: None,
-    is_made: bool = True,
-) -> None:
-    """Two machines are made for one pod; or one, and another is there."""
-    stage.pod("p")
-    stage.time_s += quiet_s
-    stage.machine("m")
-    stage.promise_now("m", p="machine/m")
-    stage.time_s += 100.0
-    between()
-    if is_made:
-        stage.machine("n")
-    stage.promise_now(*(["n"] if is_made else []), p="machine/n")
-
-
 BROKEN: dict[Story, tuple[str, str]] = {
     no_room: (KEPT, "unmoor-a: pod p was promised node/a: resources: cpu: "),
     no_room_for_both: (KEPT, "unmoor-a: pod q was promised node/a: resources: cpu: "),
@@ -273,8 +238,8 @@ BROKEN: dict[Story, tuple[str, str]] = {
         KEPT,
         "unmoor-a: pod follower was promised node/a: pod affinity: ",
     ),
+    no_room_beside_a_daemon_set: (ROOMY, "machine m was made for pod p: resources: cpu: "),
     no_room_on_the_machine_as_it_came: (ROOMY, "machine m was made for pod p: resources: cpu: "),
-    twice: (ONCE, "unmoor-a: pod p had machine/m coming up and got machine/n"),
 }
 
 
@@ -287,13 +252,6 @@ def test_what_breaks_a_rule_is_told(story: Story) -> None:
     [(broken, said)] = stage.breaches
     assert broken == rule
     assert said.startswith(words)
-
-
-def test_where_the_cloud_may_be_out_of_something_a_second_machine_is_no_breach() -> None:
-    stage = Stage(is_in_stock=False)
-    twice(stage)
-
-    assert stage.breaches == []
 
 
 # ------------------------------------------------------------------------------ read off a record

@@ -14,6 +14,8 @@ Must not: import policy, or what decides in lifecycle; or write anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +27,6 @@ from unmoor.engine.scene import site_of_machine
 from unmoor.engine.sites import Opened, Standing
 from unmoor.engine.wish import Wish, levels_of
 from unmoor.lifecycle.effects import Create, Nominate
-from unmoor.model import names
 from unmoor.model.base import JSON, Key
 from unmoor.model.kinds import Resource
 from unmoor.model.pod import Pod
@@ -89,10 +90,14 @@ class Promises:
         """Watch the server of ``truth`` from now on; call ``breach`` with a rule, and how."""
         self._truth = truth
         self._breach = breach
-        self._meant: dict[str, Sequence[Key]] = {}
-        """Machines, by uid, that are not launched yet, and the pods that they were made for."""
+        self._meant: dict[str, tuple[Sequence[Key], float]] = {}
+        """Machines, by uid, that are not launched yet, the pods that they were made for, and since
+        when nothing may be known to whoever has made them."""
+        self._made_for: dict[str, frozenset[str]] = {}
+        """The same of every machine, launched or not: pods by uid."""
         self._changed_at = 0.0
-        self._disturbed_at = 0.0
+        self._changed: dict[str, float] = {}
+        """When a node, or a machine, was changed, or who is there; by name. DaemonSets: ""."""
         self._judged: tuple[Places, Mapping[str, JSON]] | None = None
         """The plan that was judged last, on the world as it still is."""
         self._judgement: list[tuple[str, str, oracle.Refusals]] = []
@@ -107,9 +112,7 @@ class Promises:
         new = None if entry.type == "DELETED" else _decisive(entry.obj)
         if old == new or self._is_made_by_unmoor(entry):
             return
-        self._changed_at = self._truth.time_s()
-        if not _is_coming_up(entry):
-            self._disturbed_at = self._changed_at
+        self._changed_at = self._changed[_where(entry.obj)] = self._truth.time_s()
 
     def _is_made_by_unmoor(self, entry: Entry) -> bool:
         is_new = entry.obj.get("kind") == "Machine" and entry.type == "ADDED"
@@ -124,19 +127,21 @@ class Promises:
             for pod, place, why in self._refused(plan):
                 said = "; ".join(map(str, why)) or "it is not there"
                 self._breach(KEPT, f"{plan.who}: pod {pod} was promised {place}: {said}")
+        bodies = {key: truth.get("Pod", key[1], key[0]) for key in chain(*plan.places.values())}
+        for place, keys in plan.places.items():
+            if place.removeprefix(MACHINE) in plan.made:
+                for body in filter(None, map(bodies.get, keys)):
+                    self._compare(plan, body, place, lately)
         for place, keys in plan.places.items():
             name = place.removeprefix(MACHINE)
             if name in plan.failed:
                 continue
-            for body in (truth.get("Pod", pod, namespace) for namespace, pod in keys):
-                if body is None:
-                    continue
-                if name in plan.made and is_alone:
-                    self._compare(plan.who, body, place, blind_s)
-                truth.promised[true.uid(body)] = (place, plan.at_s)
+            uids = [true.uid(body) for body in map(bodies.get, keys) if body is not None]
+            truth.promised.update(dict.fromkeys(uids, (place, plan.at_s)))
             made = truth.get("Machine", name) if name in plan.made else None
             if made is not None:
-                self._meant[true.uid(made)] = keys
+                self._meant[true.uid(made)] = (keys, lately)
+                self._made_for[true.uid(made)] = frozenset(uids)
                 self._look_for_room(made)
 
     def _refused(self, plan: Promised) -> list[tuple[str, str, oracle.Refusals]]:
@@ -147,23 +152,61 @@ class Promises:
             self._judged = asked
         return self._judgement
 
-    def _compare(self, who: str, pod: JSON, place: str, blind_s: float) -> None:
-        """With where the pod was to go before: no second machine for it, while all is quiet."""
-        before, at_s = self._truth.promised.get(true.uid(pod), (place, 0.0))
-        first = self._truth.get("Machine", before.removeprefix(MACHINE))
-        is_there = before != place and first is not None and not true.is_deleting(first)
-        is_quiet = self._disturbed_at < at_s - blind_s - PLANNING_S
-        if is_there and is_quiet and self._truth.is_in_stock:
-            said = f"pod {true.name(pod)} had {before} coming up and got {place}"
-            self._breach(ONCE, f"{who}: {said}")
+    def _compare(self, plan: Promised, pod: JSON, place: str, lately: float) -> None:
+        """With where the pod was to go before: no second machine while that one would take it."""
+        truth, who = self._truth, plan.who
+        before, _ = truth.promised.get(true.uid(pod), (place, 0.0))
+        name = before.removeprefix(MACHINE)
+        first = truth.get("Machine", name)
+        if before == place or first is None or true.is_deleting(first) or name in plan.made:
+            return  # It is gone, even though another has its name.
+        maker, made_at = truth.made.get(true.uid(first), (who, 0.0))
+        if maker != who and made_at >= lately:
+            return  # It may not know of that one.
+        if self._is_known(first, pod, lately) and self._takes(first, pod, before):
+            self._breach(
+                ONCE, f"{who}: pod {true.name(pod)} had {before} coming up and got {place}"
+            )
+
+    def _is_known(self, machine: JSON, pod: JSON, lately: float) -> bool:
+        """Whether the machine takes this pod is known to whoever may know nothing since ``lately``.
+
+        What the cloud is out of may keep a machine from a zone, and so from pods that look at zones
+        and at each other; all others may go there, whatever it becomes.
+        """
+        truth = self._truth
+        provider_id = (machine.get("status") or {}).get("providerID", "")
+        nodes = [one for one in truth.all("Node") if one["spec"].get("providerID") == provider_id]
+        here = ["", true.name(machine), *(true.name(node) for node in nodes if provider_id)]
+        if any(self._changed.get(name, 0.0) >= lately for name in here):
+            return False
+        is_sure = bool(provider_id) or truth.is_in_stock
+        return not is_choosy(pod) or (is_sure and self._changed_at < lately)
+
+    def _takes(self, machine: JSON, pod: JSON, place: str) -> bool:
+        """Whom it was made for comes first; a later pod goes there when all have room together."""
+        truth = self._truth
+        mine = self._made_for.get(true.uid(machine), frozenset())
+        is_first = true.uid(pod) in mine
+        meant = [
+            (one["metadata"].get("namespace", ""), true.name(one))
+            for one in truth.all("Pod")
+            if truth.promised.get(true.uid(one), ("", 0.0))[0] == place
+            and (true.uid(one) in mine or not is_first)
+        ]
+        left = [name for name, _, _ in refused(truth, {place: meant})]
+        return true.name(pod) not in left if is_first else not left
 
     def _look_for_room(self, machine: JSON) -> None:
-        """As soon as it is known what a machine is. Nobody else can be there yet."""
+        """As soon as it is known what a machine is. Nobody else can be there yet, unless a
+        DaemonSet has come that nobody knew of.
+        """
         if not (machine.get("status") or {}).get("providerID"):
             return
         name = true.name(machine)
-        meant = self._meant.pop(true.uid(machine), ())
-        for pod, _, why in refused(self._truth, {f"{MACHINE}{name}": meant} if meant else {}):
+        meant, lately = self._meant.pop(true.uid(machine), ((), 0.0))
+        is_sure = meant and self._changed.get("", -inf) <= lately
+        for pod, _, why in refused(self._truth, {f"{MACHINE}{name}": meant} if is_sure else {}):
             short = [str(one) for one in why if one.constraint is Constraint.RESOURCES]
             if short:
                 self._breach(ROOMY, f"machine {name} was made for pod {pod}: {'; '.join(short)}")
@@ -271,16 +314,17 @@ def _decisive(obj: JSON) -> Any:
             return None
 
 
-def _is_coming_up(entry: Entry) -> bool:
-    """A machine gets its instance, its node joins and becomes ready: all as it was to be."""
-    old, new = entry.old, entry.obj
-    if (
-        entry.type == "DELETED"
-        or true.is_deleting(new)
-        or new.get("kind") not in {"Machine", "Node"}
-    ):
-        return False
-    if new.get("kind") == "Machine":
-        return old is not None
-    labels = ((old or new)["metadata"].get("labels")) or {}
-    return names.INITIALIZED not in labels and not new["spec"].get("unschedulable")
+def _where(obj: JSON) -> str:
+    """Where that decides: on a node, or a machine; DaemonSets ("") everywhere."""
+    if obj.get("kind") == "Pod":
+        return str(obj["spec"]["nodeName"])
+    return "" if obj.get("kind") == "DaemonSet" else true.name(obj)
+
+
+def is_choosy(pod: JSON) -> bool:
+    """Where it may run depends on more than the place itself, and its room."""
+    spec = pod["spec"]
+    asks = ("affinity", "topologySpreadConstraints", "nodeSelector")
+    volumes = spec.get("volumes") or ()
+    is_stored = any({"persistentVolumeClaim", "ephemeral"} & one.keys() for one in volumes)
+    return is_stored or any(spec.get(field) for field in asks)
