@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.engine.scenes import solve
-from tests.engine.worked_example import PODS, SCENE
+from tests.engine.worked_example import BUYERS, BUYING, PODS, SCENE, TYPES
 from unmoor.engine import solving
 from unmoor.engine.plan import Plan
 from unmoor.model import names
@@ -33,3 +33,22 @@ def test_the_page_tells_what_the_engine_says() -> None:
 
     assert plan == solve(SCENE, list(PODS))
     assert "\n".join(told(plan)) in PAGE.read_text()
+
+
+def test_the_page_tells_whose_machines_are_bought() -> None:
+    plan = solving.solve(BUYING, BUYERS)
+    lines = [f"{name:<7}{where}" for (_, name), where in plan.placements.items()]
+    lines += [
+        f"{one.name}  {one.provisioner:<9}{', '.join(one.instance_types):<14}"
+        f"from {usd_per_h(one.price_usd_per_h)}"
+        for one in plan.machines
+    ]
+
+    assert plan == solve(BUYING, list(BUYERS))
+    assert "\n".join(lines) in PAGE.read_text()
+
+
+def test_the_page_knows_the_prices() -> None:
+    for one in TYPES:
+        (price,) = {sold.price_usd_per_h for sold in one.offerings}
+        assert f"a `{one.name}` costs {usd_per_h(price)}" in PAGE.read_text()
