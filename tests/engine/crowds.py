@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from msgspec import structs
 
+from tests.engine import of_facts
 from tests.engine.scenes import (
     TYPES,
     ZONES,
@@ -240,12 +241,12 @@ RARELY: tuple[tuple[int, str, Sequence[Any]], ...] = (
     (5, "volumes", [[{"name": "v", **one}] for one in (*CLAIMS, *DISKS)]),
     (8, "requests", [{"vendor-a.com/gpu": amount} for amount in ("0", "1")]),
     (8, "initContainers", [[_sidecar(address)] for address in ("", "10.0.0.1")]),
-    (16, "resourceClaims", [[{"name": "device"}]]),
-    (16, "schedulingGates", [[{"name": "wait"}]]),
     (16, "cpu", ["nonsense"]),
+    *((16, field, choices) for field, choices in sorted(of_facts.FIELDS.items())),
 )
 """What a pod asks once in so many times: a field of its spec (or a word of ``scenes.pod``), and one
-of these. Where a new kind of constraint is to be put, too."""
+of these. What facts are told about is in it by itself; a row here is for what is to come more often
+than that, or to meet more."""
 
 
 def asks(dice: Dice) -> dict[str, Any]:
@@ -286,6 +287,9 @@ def some_places(dice: Dice) -> list[Place]:
     found = []
     for number in range(dice.number(4)):
         name = f"node-{number}"
+        if dice.is_rare(8):
+            found.append(of_facts.called(dice.one(of_facts.PLACES), name))
+            continue
         there = []
         for at in range(dice.number(2)):
             about = {key: value for key, value in asks(dice).items() if key != "schedulingGates"}

@@ -1,7 +1,7 @@
 """Every kind of constraint is one that random scenes have, and that facts are told about.
 
-So whoever adds one and forgets the table of the tests hears of it here, and the fast engine is held
-to the oracle with it.
+So whoever adds one and forgets the facts, of which random scenes are drawn, hears of it here, and
+the fast engine is held to the oracle with it.
 """
 
 from __future__ import annotations
