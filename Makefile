@@ -12,6 +12,7 @@ PY := $(BIN)/python
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 SEEDS ?= 1-12
+SEED := $(or $(SEED),$(shell date +%s))
 
 # A copied or moved checkout brings a virtual environment along whose scripts still point to the old
 # place, so the stamp says where it was made.
@@ -44,6 +45,12 @@ swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-12)
 .PHONY: test
 test: $(STAMP) ## Run the tests (all but e2e and bench) on WORKERS=2 processes
 	@$(BIN)/pytest -n $(WORKERS)
+
+.PHONY: thorough
+thorough: $(STAMP) ## Hold the fast engine to the oracle on thousands of new random scenes (SEED=... repeats)
+	@echo "make thorough SEED=$(SEED)"
+	@$(BIN)/pytest -n $(WORKERS) --timeout=1800 --hypothesis-profile=thorough --hypothesis-seed=$(SEED) \
+	  tests/engine/test_agreement.py
 
 .PHONY: fmt
 fmt: $(STAMP) ## Format the code and mend what ruff can mend

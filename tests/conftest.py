@@ -12,8 +12,10 @@ HERE = Path(__file__).parent
 MISSING = "unmoor_missing_tools"
 
 # Same examples every time: a gate that fails now and then teaches people to press the button again.
-# To look for new ones: pytest --hypothesis-profile=default
+# To look for new ones: `make thorough`, or pytest --hypothesis-profile=default.
+THOROUGH = "thorough"
 settings.register_profile("gate", derandomize=True, deadline=None)
+settings.register_profile(THOROUGH, max_examples=4000, deadline=None, print_blob=True)
 settings.load_profile("gate")
 
 pytest.register_assert_rewrite("tests.builders")

@@ -8,6 +8,7 @@ zero, or missing, chooses what is plainest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -75,6 +76,7 @@ def _claims() -> list[Object]:
                 },
             },
         ),
+        as_object(StorageClass, {"metadata": {"name": "now"}, "provisioner": DRIVER}),
         as_object(
             StorageClass,
             {
@@ -87,15 +89,18 @@ def _claims() -> list[Object]:
             },
         ),
     ]
-    for namespace in NAMESPACES:
-        for name, spec in (
-            ("bound", {"volumeName": "v"}),
-            ("waiting", {"storageClassName": "fast"}),
-            ("mine", {"storageClassName": "fast", "accessModes": ["ReadWriteOncePod"]}),
-        ):
-            bound = {"annotations": {names.BIND_COMPLETED: "yes"}} if "volumeName" in spec else {}
-            meta = {"name": name, "namespace": namespace, **bound}
-            found.append(as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec}))
+    specs: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("bound", {"volumeName": "v"}),
+        ("waiting", {"storageClassName": "fast"}),
+        ("second", {"storageClassName": "fast"}),
+        ("unbound", {"storageClassName": "now"}),
+        *((name, {"storageClassName": "fast"}) for name in ("p0-0-v", "p1-0-v", "p2-0-v")),
+        ("mine", {"storageClassName": "fast", "accessModes": ["ReadWriteOncePod"]}),
+    )
+    for namespace, (name, spec) in product(NAMESPACES, specs):
+        bound = {"annotations": {names.BIND_COMPLETED: "yes"}} if "volumeName" in spec else {}
+        meta = {"name": name, "namespace": namespace, **bound}
+        found.append(as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec}))
     return found
 
 
@@ -186,6 +191,7 @@ EXPRESSIONS: tuple[Any, ...] = (
     {"key": "disk", "operator": "In", "values": ["ssd"]},
     {"key": "disk", "operator": "DoesNotExist", "values": []},
     {"key": "cores", "operator": "Gt", "values": ["3"]},
+    {"key": "cores", "operator": "Lt", "values": ["3"]},
     {"key": "cores", "operator": "Exists", "values": []},
     {"key": "team", "operator": "In", "values": ["a", "b"]},
 )
@@ -215,10 +221,14 @@ def affinity(dice: Dice) -> dict[str, Any]:
     return found
 
 
-CLAIMS = [
-    {"persistentVolumeClaim": {"claimName": name}}
-    for name in ("bound", "waiting", "mine", "missing")
-]
+CLAIMS: tuple[dict[str, Any], ...] = (
+    *(
+        {"persistentVolumeClaim": {"claimName": name}}
+        for name in ("bound", "waiting", "second", "mine", "unbound", "missing")
+    ),
+    {"ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}},
+)
+"""The claim of an ephemeral volume is there for the first pod of an owner only."""
 DISKS: tuple[dict[str, Any], ...] = (
     {"awsElasticBlockStore": {"volumeID": "d"}},
     {"gcePersistentDisk": {"pdName": "d"}},
@@ -235,12 +245,24 @@ def _sidecar(address: str) -> dict[str, Any]:
     return {"name": "side", "restartPolicy": "Always", "ports": [port]}
 
 
+def _container(**resources: dict[str, str]) -> dict[str, Any]:
+    return {"name": "main", "resources": resources}
+
+
 RARELY: tuple[tuple[int, str, Sequence[Any]], ...] = (
     (6, "tolerations", [[{"key": key, "operator": "Exists"}] for key in ("dedicated", "")]),
     (6, "nodeSelector", [{"disk": "ssd"}, {names.ZONE: ZONES[0]}, {names.OS: "linux"}]),
-    (5, "volumes", [[{"name": "v", **one}] for one in (*CLAIMS, *DISKS)]),
+    (4, "volumes", [[{"name": "v", **one}] for one in (*CLAIMS, *DISKS)]),
     (8, "requests", [{"vendor-a.com/gpu": amount} for amount in ("0", "1")]),
-    (8, "initContainers", [[_sidecar(address)] for address in ("", "10.0.0.1")]),
+    (
+        6,
+        "initContainers",
+        [
+            *([_sidecar(address)] for address in ("", "10.0.0.1")),
+            [_container(requests={"cpu": "4"})],
+        ],
+    ),
+    (12, "containers", [[_container(limits={"cpu": "2"})]]),
     (16, "cpu", ["nonsense"]),
     *((16, field, choices) for field, choices in sorted(of_facts.FIELDS.items())),
 )
@@ -308,8 +330,8 @@ def some_places(dice: Dice) -> list[Place]:
             "is_cordoned": dice.is_rare(8),
             "is_initialized": not dice.is_rare(4),
         }
-        if dice.is_rare(4):
-            more["volume_room"] = {DRIVER: 1}
+        if dice.is_rare(3):
+            more["volume_room"] = {DRIVER: dice.one((1, 0))}
         if dice.is_rare(4):
             more["reserved"] = {"cpu": 500}
         found.append(place(name, zone, *there, **more))
