@@ -333,10 +333,9 @@ def _machine_is_needed(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
 
 def _machine_is_for_want_of_room(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     """No machine is made while everybody would find a place without it."""
-    del act
     blind_s, skew_s = self.allowances.blind_s, self.allowances.skew_s
     if entry.type == "ADDED":
-        yield from vacancies.overlooked(self.truth, entry.obj, blind_s, skew_s)
+        yield from vacancies.overlooked(self.truth, entry.obj, act.who, blind_s, skew_s)
 
 
 def _limits_hold(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:

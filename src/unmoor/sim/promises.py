@@ -23,7 +23,6 @@ import msgspec
 
 from unmoor.engine import oracle
 from unmoor.engine.refusal import Constraint
-from unmoor.engine.scene import site_of_machine
 from unmoor.engine.sites import Opened, Standing
 from unmoor.engine.wish import Wish, levels_of
 from unmoor.lifecycle.effects import Create, Nominate
@@ -138,6 +137,7 @@ class Promises:
                 continue
             uids = [true.uid(body) for body in map(bodies.get, keys) if body is not None]
             truth.promised.update(dict.fromkeys(uids, (place, plan.at_s)))
+            truth.planned |= {true.uid(one) for one in (truth.get("Machine", name),) if one}
             made = truth.get("Machine", name) if name in plan.made else None
             if made is not None:
                 self._meant[true.uid(made)] = (keys, lately)
@@ -181,7 +181,7 @@ class Promises:
         if any(self._changed.get(name, 0.0) >= lately for name in here):
             return False
         is_sure = bool(provider_id) or truth.is_in_stock
-        return not is_choosy(pod) or (is_sure and self._changed_at < lately)
+        return not vacancies.is_choosy(pod) or (is_sure and self._changed_at < lately)
 
     def _takes(self, machine: JSON, pod: JSON, place: str) -> bool:
         """Whom it was made for comes first; a later pod goes there when all have room together."""
@@ -243,7 +243,7 @@ def refused(
     queue = sorted((_least(run, pod) for pod in pods), key=lambda w: oracle.order_of(w.pod, w))
 
     def site_of(wish: Wish) -> Standing | Opened | None:
-        return sites.get(_site(truth, where[wish.pod.key]))
+        return sites.get(vacancies.site_of(truth, where[wish.pod.key]))
 
     is_moving = True
     while is_moving:
@@ -278,19 +278,6 @@ def _refusals(
     return None
 
 
-def _site(truth: Truth, place: str) -> str:
-    """Under which name a scene has a place: that of the node, once there is one."""
-    kind, _, name = place.partition("/")
-    machine = truth.get("Machine", name) if kind == "machine" else None
-    provider_id = ((machine or {}).get("status") or {}).get("providerID", "")
-    nodes = (one for one in truth.all("Node") if one["spec"].get("providerID") == provider_id)
-    node = next(nodes, None) if provider_id else None
-    if node is not None:
-        return true.name(node)
-    is_namesake = kind == "machine" and truth.get("Node", name) is not None
-    return site_of_machine(name, is_namesake=is_namesake)
-
-
 def _still_waits(truth: Truth, pod: JSON) -> bool:
     node = pod["spec"].get("nodeName", "")
     return true.is_workload(pod) and not true.is_deleting(pod) and (not node or node in truth.going)
@@ -319,12 +306,3 @@ def _where(obj: JSON) -> str:
     if obj.get("kind") == "Pod":
         return str(obj["spec"]["nodeName"])
     return "" if obj.get("kind") == "DaemonSet" else true.name(obj)
-
-
-def is_choosy(pod: JSON) -> bool:
-    """Where it may run depends on more than the place itself, and its room."""
-    spec = pod["spec"]
-    asks = ("affinity", "topologySpreadConstraints", "nodeSelector")
-    volumes = spec.get("volumes") or ()
-    is_stored = any({"persistentVolumeClaim", "ephemeral"} & one.keys() for one in volumes)
-    return is_stored or any(spec.get(field) for field in asks)

@@ -73,8 +73,11 @@ class Truth:
         """When a pod without a place got one, went, or was deleted, by uid."""
         self.last_seen: dict[str, JSON] = {}
         """What each of them was like before."""
-        self.room_at = 0.0
-        """When room was made last, for anybody, by anything but a machine that unmoor made."""
+        self.planned: set[str] = set()
+        """Machines, by uid, onto which unmoor has said that pods are to go."""
+        self.room_at: dict[str, float] = {}
+        """When room was made last on a node, or a machine, by name; by anything but unmoor's making
+        the machine."""
         self.going: set[str] = set()
         """Names of nodes of ours that were ever deleted, or whose Machine was: the node follows it.
         Names of machines do not come twice."""
@@ -178,7 +181,9 @@ class Truth:
         """Take a write. ``who``: "" for everybody but unmoor."""
         kind = entry.obj.get("kind")
         if self._makes_room(entry, who):
-            self.room_at = self.time_s()
+            obj = entry.obj
+            where = obj["spec"]["nodeName"] if obj["kind"] == "Pod" else name(obj)
+            self.room_at[where] = self.time_s()
         if kind == "Pod":
             self._note_pod(entry)
         elif kind == "Node":
