@@ -188,7 +188,8 @@ def test_why_nothing_is_to_be_had_and_until_when() -> None:
         pytest.param(
             requiring(wants(names.ARCH, "In", "arm64")),
             (SMALL,),
-            "provisioner/default: spec.requirements: no instance type suits them; allow more",
+            "provisioner/default: spec.requirements: nothing is sold with kubernetes.io/arch In "
+            "[arm64]; there is amd64",
             id="no type suits",
         ),
         pytest.param(provisioner(), (), "no instance type suits them", id="nothing on sale"),

@@ -8,6 +8,7 @@ import pytest
 
 from tests import builders
 from tests.builders import IDENTITY, at, changed, machine, node, provisioner
+from tests.engine.scenes import instance_type
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import PROVISIONER
 from unmoor.lifecycle import provisioner as provisioners
@@ -18,13 +19,17 @@ from unmoor.model import names
 from unmoor.model.base import Condition, Object, condition_of
 from unmoor.model.kubelet import KubeletConfiguration
 from unmoor.model.node import Node
+from unmoor.model.observation import Answer, Asked
 from unmoor.model.provisioner import Provisioner
+from unmoor.model.requirement import NodeSelectorRequirement
 from unmoor.model.snapshot import Identity, Unreadable
 from unmoor.model.static_hash import hash_of
 from unmoor.model.taint import Taint
 from unmoor.policy.verdict import Reason
 
 HASH = names.PROVISIONER_HASH
+USUAL = {names.INSTANCE_CATEGORY: "m", names.INSTANCE_GENERATION: "6"}
+"""Labels of a type that a provisioner without requirements takes."""
 FOREIGN = "2048156721467254012"
 """As another controller writes it."""
 
@@ -92,6 +97,24 @@ def test_of_many_errors_the_first_are_told_and_the_rest_counted() -> None:
     assert active(world).message.endswith(". 87 more fields are wrong")
     assert len(world.events("Invalid")) == provisioners.TOLD_MAX + 1
     assert "80 more" in world.events("Invalid")[-1].message
+
+
+def test_one_that_nothing_on_sale_meets_says_which_requirement_is_to_blame() -> None:
+    """Once it is known what is on sale; what is only sold out is no fault of its own."""
+    asks = NodeSelectorRequirement(key=names.ZONE, operator="In", values=("us-east-1x",))
+    mistaken = changed(provisioner(), spec__requirements=(asks,))
+    world = world_of(mistaken, provisioner("good"))
+    assert active(world).status == "True"
+    sold = Answer(world.moment, result=(instance_type("small", labels=USUAL),))
+    world.view._answers[Asked.INSTANCE_TYPES][world.view.identity.scheme] = sold
+    world.run(PROVISIONER, for_s=60, tick_s=10)
+
+    said = f"spec.requirements: nothing is sold with {names.ZONE} In [us-east-1x]; there is "
+    assert (active(world).status, active(world).reason) == ("False", "NothingOnSale")
+    assert active(world).message.startswith(said)
+    (event,) = world.events("NothingOnSale")
+    assert event.message == f"provisioner/default: {active(world).message}"
+    assert active(world, "good").status == "True"
 
 
 def test_a_broken_one_stops_no_other() -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from unmoor.engine import blame
 from unmoor.engine.daemons import Daemon, asked_of
 from unmoor.engine.limits import left_by
 from unmoor.engine.scene import Doubts, Started, Template, site_of_machine
@@ -222,7 +223,7 @@ def _template(
         daemons=asked_of(daemons, requirements, provisioner.spec.taints),
         defaults=provisioner.defaults,
         left_out=_left_out(provisioner, requirements, types, available),
-        problem="" if available else _none_sold(provisioner, requirements, suiting, out),
+        problem="" if available else _none_sold(provisioner, requirements, (types, suiting), out),
     )
 
 
@@ -245,14 +246,20 @@ def _left_out(
 def _none_sold(
     provisioner: Provisioner,
     requirements: Requirements,
-    suiting: tuple[InstanceType, ...],
+    types: tuple[tuple[InstanceType, ...], tuple[InstanceType, ...]],
     out: _Out,
 ) -> str:
-    """Say whose fault it is: the requirements', our own memory's, or the cloud's."""
+    """Say whose fault it is: the requirements', our own memory's, or the cloud's.
+
+    ``types``: all of them, and those that suit.
+    """
+    everything, suiting = types
     subject = f"provisioner/{provisioner.name}: spec.requirements"
     for one in requirements:
         if one.is_nothing:
             return f"{subject}: {one}, because they contradict each other; change one of them"
+    if why := blame.words_of(requirements, everything, provisioner.defaults):
+        return f"{subject}: {why}"
     if not suiting:
         return f"{subject}: no instance type suits them; allow more"
     left = [

@@ -1,8 +1,9 @@
 """Is a provisioner in order, and what does it have? Both are told on the object itself.
 
-A bad one says so in its condition ``Active`` and in events, with field, value and remedy; others go
-on. ``status.resources`` is what is paid for (``policy.usage``), ``status.lastScaleTime`` the
-creation of its newest machine. The annotation ``karpenter.sh/provisioner-hash`` follows what is
+A bad one says so in its condition ``Active`` and in events, with field, value and remedy, and so
+does one whose requirements nothing on sale meets, once it is known what is; others go on.
+``status.resources`` is what is paid for (``policy.usage``), ``status.lastScaleTime`` the creation
+of its newest machine. The annotation ``karpenter.sh/provisioner-hash`` follows what is
 static in it (spec 7.3), while it is in order: a slip of the pen is no reason for its nodes to go.
 
 Nothing is written twice, and nothing on a provisioner that has instances of which none is ours:
@@ -19,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from unmoor.engine import blame
 from unmoor.engine.limits import left_by
 from unmoor.lifecycle import conditions
 from unmoor.lifecycle.effects import (
@@ -36,12 +38,13 @@ from unmoor.model import names, resources
 from unmoor.model.base import Condition, condition_of
 from unmoor.model.kinds import PROVISIONERS, ref_of
 from unmoor.model.moment import Moment
-from unmoor.model.provisioner import ACTIVE, Provisioner, validate
+from unmoor.model.provisioner import ACTIVE, Provisioner, requirements_of, validate
 from unmoor.model.quantity import QuantityError
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.static_hash import hash_of
 from unmoor.model.validation import FieldError
+from unmoor.policy import stock
 from unmoor.policy.usage import Usage, usage_of
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -49,6 +52,8 @@ TOLD_MAX = 10
 """So many errors of one provisioner are told; the last line says how many more there are."""
 SHOWN_MAX = 3
 """So many of them stand in its condition."""
+NOTHING_ON_SALE = "NothingOnSale"
+"""The reason in the condition, and of the event, where no instance type meets the requirements."""
 GAUGES = ("provisioner_limit", "provisioner_usage", "provisioner_usage_pct")
 
 
@@ -88,9 +93,16 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         if moment.mono < due:
             return Step(memory=memory, wake_at=due)
     errors, usage = validate(provisioner), usage_of(view, key)
+    unmet = _unmet(view, provisioner) if not errors else ""
     wanted = standing_of(view, provisioner, errors, usage)
+    if unmet:
+        active = conditions.false(ACTIVE, NOTHING_ON_SALE, unmet)
+        wanted = msgspec.structs.replace(wanted, active=active)
     writes, settled, wake_at = _written(view, provisioner, wanted, memory, moment, usage)
     verdicts = _verdicts(provisioner, errors)
+    if unmet:
+        words = f"provisioner/{key}: {unmet}"
+        verdicts = (_told(provisioner, words, {"field": "spec.requirements"}, NOTHING_ON_SALE),)
     events, told = once(view, say_all(verdicts), memory.told if memory else {}, moment)
     gauges = _gauges(provisioner, usage.capacity)
     measured = tuple(gauges)
@@ -101,6 +113,15 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         wake_at=wake_at,
         facts=_facts(key, gauges, memory.measured if memory else None),
     )
+
+
+def _unmet(view: View, provisioner: Provisioner) -> str:
+    """Say which requirements nothing on sale meets; "" also while it is not known what is."""
+    sold = stock.types_of(view)
+    if sold is None or sold.result is None:
+        return ""
+    why = blame.words_of(requirements_of(provisioner), sold.result, provisioner.defaults)
+    return f"spec.requirements: {why}" if why else ""
 
 
 # ---------------------------------------------------------------------------------------- standing
@@ -212,14 +233,16 @@ def _verdicts(provisioner: Provisioner, errors: tuple[FieldError, ...]) -> tuple
     return verdicts
 
 
-def _told(provisioner: Provisioner, message: str, evidence: dict[str, Any]) -> Verdict:
+def _told(
+    provisioner: Provisioner, message: str, evidence: dict[str, Any], event: str = "Invalid"
+) -> Verdict:
     return Verdict(
         subject=ref_of(provisioner),
         method=Method.LIFECYCLE,
         reason=Reason.PROVISIONER_INVALID,
         message=message,
         evidence=evidence,
-        event="Invalid",
+        event=event,
         is_warning=True,
     )
 

@@ -1,0 +1,111 @@
+"""Requirements that nothing on sale meets: which of them is to blame?
+
+One whose values nobody sells is, whatever the others say: a slip of the pen mostly, so the nearest
+value that there is gets named. Else the one without which something would do, or the two. What is
+out of stock is on sale all the same.
+
+Must not: refuse anything; whoever asks has found out that nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from itertools import combinations
+
+from unmoor.engine.sites import OF_NO_TYPE, all_suiting, type_label
+from unmoor.model import names
+from unmoor.model.instance import InstanceType
+from unmoor.model.requirement import Requirement, Requirements, integer
+from unmoor.model.wording import joined, named
+
+PAIRS_OF_MAX = 12
+"""Of more requirements than this no two are looked at together: all types are, for each pair."""
+ALIKE = 0.85
+"""So alike are two values, at 1 the same, of which one is a slip of the pen: arm64 is no amd64."""
+ALIKE_MAX = 1_000
+"""Among so many values the nearest is looked for."""
+
+
+def is_on_sale(types: Iterable[InstanceType], requirements: Requirements) -> bool:
+    """True when there is a type that suits, with an allowed offering, in stock or not."""
+    zone, capacity_type = requirements.get(names.ZONE), requirements.get(names.CAPACITY_TYPE)
+    return any(
+        zone.allows(offering.zone) and capacity_type.allows(offering.capacity_type)
+        for one in all_suiting(types, requirements)
+        for offering in one.offerings
+    )
+
+
+def words_of(
+    requirements: Requirements, types: Sequence[InstanceType], defaults: Collection[str]
+) -> str:
+    """Say why nothing on sale meets them, "" when something does, or when nothing is on sale.
+
+    ``defaults``: labels that nobody has required anything of, so that they have the usual values.
+    """
+    if not types or is_on_sale(types, requirements):
+        return ""
+    if unknown := list(_sold_nowhere(requirements, types, defaults)):
+        return joined(unknown, "; ")
+    each = [one for one in requirements if one.key not in OF_NO_TYPE]
+    each.sort(key=lambda one: one.key not in defaults)  # What nobody has asked for goes first.
+    most = 2 if len(each) <= PAIRS_OF_MAX else 1
+    for count in range(1, most + 1):
+        for blamed in combinations(each, count):
+            if is_on_sale(types, _without(requirements, blamed)):
+                return _is_in_the_way(blamed, requirements, types, defaults)
+    return "no instance type suits all of them"
+
+
+def nearest(value: str, known: Collection[str]) -> str:
+    """Return which of these is meant, perhaps; "" when none is like it."""
+    found = get_close_matches(value, sorted(known)[:ALIKE_MAX], 1, ALIKE)
+    return found[0] if found else ""
+
+
+def _sold_nowhere(
+    requirements: Requirements, types: Sequence[InstanceType], defaults: Collection[str]
+) -> Iterator[str]:
+    """Requirements of whose values none is that of any type or offering."""
+    for one in requirements:
+        known = frozenset() if one.is_complement else _known(one.key, types)
+        if known and one.values and not one.values & known:
+            meant = [found for value in sorted(one.values) if (found := nearest(value, known))]
+            hint = f"did you mean {named(tuple(meant))}?" if meant else _offered(known)
+            yield f"nothing is sold with {one}{_default(one, defaults)}; {hint}"
+
+
+def _known(key: str, types: Iterable[InstanceType]) -> frozenset[str]:
+    if key in {names.ZONE, names.CAPACITY_TYPE}:
+        sold = (offering for one in types for offering in one.offerings)
+        return frozenset(one.zone if key == names.ZONE else one.capacity_type for one in sold)
+    return frozenset(value for one in types if (value := type_label(one, key)) is not None)
+
+
+def _is_in_the_way(
+    blamed: Sequence[Requirement],
+    requirements: Requirements,
+    types: Sequence[InstanceType],
+    defaults: Collection[str],
+) -> str:
+    """Name them, and what the types that suit all others have in their place."""
+    [first, *_] = blamed
+    left = _without(requirements, blamed)
+    others = [one for one in all_suiting(types, left) if is_on_sale((one,), left)]
+    said = " and ".join(f"{one}{_default(one, defaults)}" for one in blamed)
+    offered = _offered(_known(first.key, others)) if len(blamed) == 1 else "change one of them"
+    return f"no type that suits the others goes with {said}; {offered}"
+
+
+def _offered(known: Collection[str]) -> str:
+    listed = sorted(known, key=lambda value: (integer(value) or 0, value))
+    return f"there is {named(tuple(listed))}" if known else "leave it out"
+
+
+def _default(one: Requirement, defaults: Collection[str]) -> str:
+    return " (a default: add a requirement on it)" if one.key in defaults else ""
+
+
+def _without(requirements: Requirements, blamed: Collection[Requirement]) -> Requirements:
+    return Requirements.all_of(one for one in requirements if one not in blamed)
