@@ -60,7 +60,7 @@ def asked(objects: Objects, types: Sequence[InstanceType], dice: Random) -> tupl
         if one["kind"] == PODS.kind and _key(one) == key
     ]
     order += engine_promises.daemons_to_come(objects, view, made)
-    return Trial([*engine_promises.shown(objects, scene), *map(_node, made)], order), plan
+    return Trial([*engine_promises.shown(objects, gone), *map(_node, made)], order), plan
 
 
 def _is_moving(pod: Pod, gone: Collection[str]) -> bool:

@@ -5,13 +5,14 @@ kube-scheduler must take it wherever the oracle, who judges the engine, would, a
 where a rule of ours is stricter (tests/facts/exceptions.py).
 
 Nodes that are there are promised; machines to come are in ``engine_machines``. A node on its way up
-is shown to kube-scheduler as it will be, for that is what was promised. Pods of DaemonSets that are
-still to come do come, after all that was promised, and must find the room kept for them.
+is shown to kube-scheduler without the taints that pass, every other one exactly as it is. Pods of
+DaemonSets that are still to come do come, after all that was promised, and must find the room kept
+for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -36,6 +37,15 @@ from unmoor.model.snapshot import View
 from unmoor.sim.clusters import daemons
 
 Objects: TypeAlias = Sequence[JSON]
+UNCLAIMED = ("node.cloudprovider.kubernetes.io/uninitialized", "NoSchedule")
+GOING_BY_THEMSELVES = frozenset(
+    (
+        UNCLAIMED,
+        ("node.kubernetes.io/not-ready", "NoSchedule"),
+        ("node.kubernetes.io/unreachable", "NoSchedule"),
+    )
+)
+"""Taints that Kubernetes takes away when a node is ready: key and effect."""
 
 
 def as_it_is(objects: Objects) -> Objects:
@@ -78,7 +88,7 @@ def asked(
         for promise in daemons_to_come(objects, scene.view, scene.places)
     ]
     turns[len(plan.placements) : len(plan.placements)] = to_come
-    return Trial(list(shown(objects, scene)), [turn.promise for turn in turns]), turns
+    return Trial(list(shown(objects)), [turn.promise for turn in turns]), turns
 
 
 def differences(turns: Iterable[Turn], outcomes: Iterable[Outcome]) -> Iterator[str]:
@@ -172,16 +182,26 @@ def daemons_to_come(objects: Objects, view: View, places: Iterable[Place]) -> It
 # -------------------------------------------------------------------------------------- the cluster
 
 
-def shown(objects: Objects, scene: Scene) -> Iterator[JSON]:
-    """The cluster without what waits and without what is going, its nodes as they will be."""
-    places = {place.name: place for place in scene.places}
+def shown(objects: Objects, gone: Collection[str] = ()) -> Iterator[JSON]:
+    """The cluster without what waits and without these nodes, the others as they will be.
+
+    From the API's objects alone: what the engine makes of a node is what is to be judged.
+    """
+    nodes = {_name(one) for one in objects if one["kind"] == "Node" and not _is_unclaimed(one)}
+    nodes -= {*gone}
+    starting = {
+        one["status"]["providerID"]: one["spec"].get("startupTaints", [])
+        for one in objects
+        if one["kind"] == "Machine" and one.get("status", {}).get("providerID")
+    }
     for body in objects:
         match body["kind"]:
             case "Node":
-                if place := places.get(body["metadata"]["name"]):
-                    yield _as_it_will_be(body, place)
+                if _name(body) in nodes:
+                    mine = starting.get(body["spec"].get("providerID", ""), [])
+                    yield _as_it_will_be(body, mine)
             case "Pod":
-                if body["spec"].get("nodeName") in places:
+                if body["spec"].get("nodeName") in nodes:
                     yield body
             case "ReplicaSet" | "StatefulSet":
                 pass  # kube-scheduler has whoever comes from them on the nodes that it likes best
@@ -189,10 +209,28 @@ def shown(objects: Objects, scene: Scene) -> Iterator[JSON]:
                 yield body
 
 
-def _as_it_will_be(node: JSON, place: Place) -> JSON:
-    return {
-        **node,
-        "metadata": {**node["metadata"], "labels": place.labels},
-        "spec": {**node["spec"], "taints": [msgspec.to_builtins(one) for one in place.taints]},
-        "status": {**node["status"], "allocatable": resources.render(place.allocatable)},
-    }
+def _is_unclaimed(node: JSON) -> bool:
+    """Its cloud has not said yet which machine it is: nothing is promised on it (spec 2.1)."""
+    taints = map(_identity, node["spec"].get("taints", []))
+    return not node["spec"].get("providerID") and UNCLAIMED in taints
+
+
+def _name(body: JSON) -> str:
+    name: str = body["metadata"]["name"]
+    return name
+
+
+def _as_it_will_be(node: JSON, starting: Sequence[JSON]) -> JSON:
+    """As it is, but for taints that go before anybody comes.
+
+    ``starting``: those that its Machine says it starts with; once it is initialized they stay.
+    """
+    is_up = node["metadata"]["labels"].get("karpenter.sh/initialized") == "true"
+    taints = node["spec"].get("taints", [])
+    passing = {*GOING_BY_THEMSELVES, *([] if is_up else map(_identity, starting))}
+    left = [one for one in taints if _identity(one) not in passing]
+    return node if left == taints else {**node, "spec": {**node["spec"], "taints": left}}
+
+
+def _identity(taint: JSON) -> tuple[str, str]:
+    return taint["key"], taint["effect"]
