@@ -1,5 +1,8 @@
 """Mistakes that the engine could make, each as a cluster in which it is right to say what it says.
 
+A limit that is off by one is one of volumes here: kube-scheduler knows nothing of the limits of a
+Provisioner, which tests/engine plants besides (``planted``).
+
 Who forgets a constraint says what would be right if nobody had it.
 """
 
@@ -50,7 +53,7 @@ def ignores_host_ports(objects: Objects) -> Objects:
 
 
 def attaches_one_volume_too_many(objects: Objects) -> Objects:
-    """To each node that takes only so many."""
+    """A limit off by one, on each node that takes only so many."""
     return [_roomier(one) if one["kind"] == "CSINode" else one for one in objects]
 
 

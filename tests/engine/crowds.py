@@ -252,7 +252,7 @@ def _container(**resources: dict[str, str]) -> dict[str, Any]:
 RARELY: tuple[tuple[int, str, Sequence[Any]], ...] = (
     (6, "tolerations", [[{"key": key, "operator": "Exists"}] for key in ("dedicated", "")]),
     (6, "nodeSelector", [{"disk": "ssd"}, {names.ZONE: ZONES[0]}, {names.OS: "linux"}]),
-    (4, "volumes", [[{"name": "v", **one}] for one in (*CLAIMS, *DISKS)]),
+    (3, "volumes", [[{"name": "v", **one}] for one in (*CLAIMS[:3], *CLAIMS, *DISKS)]),
     (8, "requests", [{"vendor-a.com/gpu": amount} for amount in ("0", "1")]),
     (
         6,
@@ -330,8 +330,8 @@ def some_places(dice: Dice) -> list[Place]:
             "is_cordoned": dice.is_rare(8),
             "is_initialized": not dice.is_rare(4),
         }
-        if dice.is_rare(3):
-            more["volume_room"] = {DRIVER: dice.one((1, 0))}
+        if dice.is_rare(2):
+            more["volume_room"] = {DRIVER: dice.one((0, 1))}
         if dice.is_rare(4):
             more["reserved"] = {"cpu": 500}
         found.append(place(name, zone, *there, **more))

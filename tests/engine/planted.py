@@ -40,7 +40,10 @@ SPREAD = "spread off by one"
 APART = "symmetric anti-affinity forgotten"
 DAEMONS = "DaemonSet overhead forgotten"
 PORT = "host port ignored"
-LIMIT = "limit off by one"
+LIMIT = "limit off by one: machines of a provisioner"
+VOLUMES = "limit off by one: volumes on a node"
+"""Limits are of two kinds. kube-scheduler knows nothing of the first; it is asked about the other
+(tests/e2e/engine_mistakes.py)."""
 
 IN_THE_FAST_ENGINE: dict[str, tuple[Change, ...]] = {
     SPREAD: (
@@ -53,8 +56,15 @@ IN_THE_FAST_ENGINE: dict[str, tuple[Change, ...]] = {
         Change("bulk.fitting", "collisions(ask.wish.held, machine.held)", "()"),
     ),
     LIMIT: (Change("bulk.greedy", "self._capacity_of(resource) <= most", "most > 0"),),
+    VOLUMES: (
+        Change(
+            "bulk.ground",
+            "judge.attach_refusals(needs, site.attached, site.place.volume_room)",
+            "judge.attach_refusals(needs, site.attached, {d: n + 1 for d, n in room.items()})",
+        ),
+    ),
 }
-"""Off by one, for a limit: one machine more, while anything is left of it."""
+"""Off by one, for a provisioner's limit: one machine more, while anything is left of it."""
 IN_THE_ORACLE: dict[str, tuple[Change, ...]] = {
     SPREAD: (Change("company", "- least - spread.max_skew", "- least - spread.max_skew - 1"),),
     APART: (Change("company", "in required_apart(other, view)", "in ()"),),
@@ -66,6 +76,7 @@ IN_THE_ORACLE: dict[str, tuple[Change, ...]] = {
         Change("ports", "if (self.port, self.protocol) != (other.port, other.protocol)", "if 1"),
     ),
     LIMIT: (Change("oracle", "one.capacity.get(name, 0) <= most for", "most > 0 for"),),
+    VOLUMES: (Change("judge", "- room[driver]\n", "- room[driver] - 1\n"),),
 }
 
 

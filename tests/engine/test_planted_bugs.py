@@ -14,7 +14,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.engine import planted, sums
 from tests.engine.crowds import BYTES, Dice, some_pods, some_scene
-from tests.engine.planted import APART, DAEMONS, IN_THE_FAST_ENGINE, LIMIT, PORT, SPREAD, Engine
+from tests.engine.planted import (
+    APART,
+    DAEMONS,
+    IN_THE_FAST_ENGINE,
+    LIMIT,
+    PORT,
+    SPREAD,
+    VOLUMES,
+    Engine,
+)
 from tests.engine.test_agreement import EXAMPLES, hold_to_the_oracle
 from tests.engine.test_facts import fitting
 from tests.facts.exceptions import AGREED
@@ -44,7 +53,7 @@ def test_a_bug_in_the_fast_engine_is_found_by_the_oracle(bug: str, tmp_path: Pat
             look()
 
 
-@pytest.mark.parametrize("bug", [SPREAD, APART, PORT])
+@pytest.mark.parametrize("bug", [SPREAD, APART, PORT, VOLUMES])
 def test_a_bug_in_the_oracle_is_found_by_facts(bug: str, tmp_path: Path) -> None:
     with planted.oracle_of(bug, tmp_path) as engine:
         wrong = [name for name in AGREED if fitting(FACTS[name](), engine) != FACTS[name]().fitting]
