@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.sim.promising import BLIND_S, Stage, machine
 from unmoor.model.base import JSON
-from unmoor.model.kinds import MACHINES, PROVISIONERS, Resource
+from unmoor.model.kinds import MACHINES, PODS, PROVISIONERS, Resource
 from unmoor.runtime.around import Call
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.checkers import Allowances, Checkers
@@ -36,6 +36,13 @@ class Market(Stage):
         spec = {"limits": {"resources": limits}} if limits else {}
         ref = PROVISIONERS.ref("default")
         self.server.create(ref, {"metadata": {"name": "default"}, "spec": spec})
+
+    def pending(self, name: str, cpu: str = "1", **wishes: Any) -> None:
+        """A pod of which the scheduler says that no node takes it."""
+        self.pod(name, cpu, **wishes)
+        said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+        ref = PODS.ref(name, "default")
+        self.server.patch(ref, {"status": {"conditions": [said]}}, subresource="status")
 
     def machine(self, name: str, *types: str, by: str = "unmoor-a") -> None:
         """A machine that unmoor makes, not launched yet."""

@@ -34,7 +34,6 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"),
     (sabotage.NotReallyEmpty, "a-node-goes-for-a-reason"),
     (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"),
-    (sabotage.BoughtForgotten, "a-pod-gets-one-machine"),
     (sabotage.BatchNeverEnds, "pods-find-a-place"),
     (misplanning.RoomForgotten, "a-machine-is-made-for-want-of-room"),
     (misplanning.PromiseForgotten, "a-pod-gets-one-machine"),
@@ -45,7 +44,6 @@ BUGS: list[tuple[type[Meddling], str]] = [
 
 LATE: dict[tuple[type[Meddling], str], int] = {
     (sabotage.ClockTrusted, "no-machine-ended-under-a-pod"): 71,
-    (sabotage.BoughtForgotten, "a-machine-is-made-for-a-pod"): 14,
     (misplanning.PromiseForgotten, "a-pod-gets-one-machine"): 57,
 }
 """Where the search for a bug begins that no earlier seed finds: one from seed 1 on came to this."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.sim.buying import Market
 from tests.sim.promising import BLIND_S, SMALL, USUAL
-from unmoor.model.kinds import MACHINES, NODES
+from unmoor.model import names
+from unmoor.model.kinds import MACHINES, NODES, PODS
 
 LIMITS = "limits-hold"
 
@@ -171,3 +173,132 @@ def test_beyond_its_limits_a_provisioner_is_told_of(story: Story) -> None:
     story(market)
 
     assert market.told(LIMITS) == [f"Provisioner default would have {BEYOND[story]}"]
+
+
+# -------------------------------------------------------------------------------- need
+
+
+NEED = "a-machine-is-made-for-a-pod"
+CHOOSY: dict[str, Any] = {"nodeSelector": {names.ZONE: "test-zone-1"}}
+
+
+def two_for_two(market: Market) -> None:
+    market.pending("p")
+    market.pending("q")
+    market.machine("m")
+    market.machine("n")
+
+
+def coming(market: Market, *pods: str, by: str = "unmoor-a", **wishes: Any) -> None:
+    """A machine is on its way for these pods."""
+    for name in pods:
+        market.pending(name, **wishes)
+    market.machine("m", by=by)
+    places: dict[str, Any] = dict.fromkeys(pods, "machine/m")
+    market.promise_now("m", by=by, **places)
+
+
+def another_for_a_pod_that_has_come(market: Market) -> None:
+    coming(market, "p", "q")
+    market.pending("r")
+    market.machine("n")
+
+
+def another_when_the_first_goes(market: Market) -> None:
+    coming(market, "p")
+    market.server.delete(MACHINES.ref("m"))
+    market.machine("n")
+
+
+def another_when_the_first_is_too_small(market: Market) -> None:
+    coming(market, "p", "q")
+    market.launched("m", cpu="1500m")
+    market.machine("n")
+
+
+def another_beside_a_process_that_was_faster(market: Market) -> None:
+    coming(market, "p", by="unmoor-b")
+    market.machine("n")
+
+
+def another_for_a_choosy_pod(market: Market) -> None:
+    coming(market, "p", "q", **CHOOSY)
+    market.machine("n")
+
+
+def one_for_a_pod_that_has_gone_just_now(market: Market) -> None:
+    market.pending("p")
+    market.server.delete(PODS.ref("p", "default"))
+    market.machine("m")
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        two_for_two,
+        another_for_a_pod_that_has_come,
+        another_when_the_first_goes,
+        another_when_the_first_is_too_small,
+        another_beside_a_process_that_was_faster,
+        another_for_a_choosy_pod,
+        one_for_a_pod_that_has_gone_just_now,
+    ],
+)
+def test_a_machine_that_is_needed_is_not_told_of(story: Story) -> None:
+    market = Market()
+    story(market)
+
+    assert market.told(NEED) == []
+
+
+def for_nobody(market: Market) -> None:
+    market.machine("m")
+
+
+def for_a_pod_that_has_gone_long_ago(market: Market) -> None:
+    market.pending("p")
+    market.server.delete(PODS.ref("p", "default"))
+    market.time_s += BLIND_S + 1.0
+    market.machine("m")
+
+
+def two_for_one(market: Market) -> None:
+    market.pending("p")
+    market.machine("m")
+    market.machine("n")
+
+
+def another_for_those_that_have_one(market: Market) -> None:
+    """There are more pods than machines, and all of them have a place to go to."""
+    coming(market, "p", "q", "r")
+    market.machine("n")
+
+
+def another_although_the_process_that_was_faster_is_known(market: Market) -> None:
+    coming(market, "p", by="unmoor-b")
+    market.time_s += BLIND_S + 1.0
+    market.machine("n")
+
+
+def as_many_as_there_are_choosy_pods_and_one_more(market: Market) -> None:
+    coming(market, "p", **CHOOSY)
+    market.machine("n")
+
+
+NEEDLESS: dict[Story, str] = {
+    for_nobody: "none, for 0 of them; made with it: 0",
+    for_a_pod_that_has_gone_long_ago: "none, for 0 of them; made with it: 0",
+    two_for_one: "none, for 0 of them; made with it: 1",
+    another_for_those_that_have_one: "m, for 3 of them; made with it: 0",
+    another_although_the_process_that_was_faster_is_known: "m, for 1 of them; made with it: 0",
+    as_many_as_there_are_choosy_pods_and_one_more: "m, for 1 of them; made with it: 0",
+}
+
+
+@pytest.mark.parametrize("story", NEEDLESS)
+def test_a_machine_that_nobody_needs_is_told_of(story: Story) -> None:
+    market = Market()
+    story(market)
+
+    [said] = market.told(NEED)
+    assert said.endswith(f"machines on their way: {NEEDLESS[story]}")

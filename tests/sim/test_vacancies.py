@@ -25,25 +25,16 @@ def rest(market: Market) -> None:
     market.time_s += 100.0
 
 
-def pending(market: Market, name: str, cpu: str = "1", **wishes: Any) -> None:
-    """A pod of which the scheduler says that no node takes it."""
-    market.pod(name, cpu, **wishes)
-    said = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
-    market.server.patch(
-        PODS.ref(name, "default"), {"status": {"conditions": [said]}}, subresource="status"
-    )
-
-
 def no_room(market: Market) -> None:
     market.node("a", cpu="500m")
     rest(market)
-    pending(market, "p")
+    market.pending("p")
     market.machine("m")
 
 
 def its_room_is_new(market: Market) -> None:
     market.node("a")
-    pending(market, "p")
+    market.pending("p")
     market.machine("m")
 
 
@@ -51,20 +42,20 @@ def somebody_has_left_just_now(market: Market) -> None:
     market.node("a")
     market.pod("q", "3500m", on="a")
     rest(market)
-    pending(market, "p")
+    market.pending("p")
     market.server.delete(PODS.ref("q", "default"))
     market.machine("m")
 
 
 def another_process_has_just_made_one(market: Market) -> None:
-    pending(market, "p")
+    market.pending("p")
     market.machine("m", by="unmoor-b")
     market.machine("n")
 
 
 def the_first_of_the_plan_is_for_others(market: Market) -> None:
-    pending(market, "p", "500m")
-    pending(market, "q", "500m")
+    market.pending("p", "500m")
+    market.pending("q", "500m")
     market.machine("m")
     market.machine("n")
 
@@ -72,13 +63,13 @@ def the_first_of_the_plan_is_for_others(market: Market) -> None:
 def it_may_be_too_small_where_the_cloud_is_out_of_something(market: Market) -> None:
     market.truth.is_in_stock = False
     coming(market, SMALL, USUAL)
-    pending(market, "p", "1500m")
+    market.pending("p", "1500m")
     market.machine("n")
 
 
 def the_room_is_kept_for_others(market: Market) -> None:
     coming(market, USUAL)
-    pending(market, "p", "3")
+    market.pending("p", "3")
     market.machine("n")
 
 
@@ -86,15 +77,15 @@ def a_choosy_pod_and_anything_has_happened(market: Market) -> None:
     market.node("a")
     rest(market)
     market.node("b", cpu="100m")
-    pending(market, "p", **OVER_NODES)
+    market.pending("p", **OVER_NODES)
     market.machine("m")
 
 
 def a_choosy_pod_and_another_has_gone(market: Market) -> None:
     market.node("a")
     rest(market)
-    pending(market, "p", **OVER_NODES)
-    pending(market, "q", **OVER_NODES)
+    market.pending("p", **OVER_NODES)
+    market.pending("q", **OVER_NODES)
     market.server.delete(PODS.ref("q", "default"))
     market.machine("m")
 
@@ -102,13 +93,13 @@ def a_choosy_pod_and_another_has_gone(market: Market) -> None:
 def a_pod_that_must_be_spread_over_zones(market: Market) -> None:
     market.node("a")
     rest(market)
-    pending(market, "p", **OVER_ZONES)
+    market.pending("p", **OVER_ZONES)
     market.machine("m")
 
 
 def coming(market: Market, *types: str) -> None:
     """A machine comes up, for a pod that waits for it."""
-    pending(market, "w")
+    market.pending("w")
     market.machine("m", *types)
     market.promise("m", w="machine/m")
     rest(market)
@@ -139,7 +130,7 @@ def test_a_machine_for_want_of_room_is_not_told(story: Story) -> None:
 def room(market: Market) -> None:
     market.node("a")
     rest(market)
-    pending(market, "p")
+    market.pending("p")
     market.machine("m")
 
 
@@ -147,38 +138,38 @@ def room_while_there_is_more_elsewhere(market: Market) -> None:
     market.node("a")
     rest(market)
     market.node("b")
-    pending(market, "p")
+    market.pending("p")
     market.machine("m")
 
 
 def room_while_another_process_makes_machines(market: Market) -> None:
     market.node("a")
     rest(market)
-    pending(market, "p")
+    market.pending("p")
     market.machine("m", by="unmoor-b")
     market.time_s += BLIND_S / 2
     market.machine("n")
 
 
 def room_on_a_machine_of_the_plan_before(market: Market) -> None:
-    pending(market, "w")
+    market.pending("w")
     market.machine("m")
     market.promise("m", w="machine/m")
-    pending(market, "p")
+    market.pending("p")
     market.machine("n")
 
 
 def room_whatever_it_becomes(market: Market) -> None:
     market.truth.is_in_stock = False
     coming(market, SMALL, USUAL)
-    pending(market, "p", "500m")
+    market.pending("p", "500m")
     market.machine("n")
 
 
 def room_for_a_choosy_pod(market: Market) -> None:
     market.node("a")
     rest(market)
-    pending(market, "p", **OVER_NODES)
+    market.pending("p", **OVER_NODES)
     market.machine("m")
 
 

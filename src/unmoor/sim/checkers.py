@@ -325,10 +325,9 @@ def _machine_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterat
 
 
 def _machine_is_needed(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """No more machines are made than there are pods without a place: each has one at least."""
-    del act
+    """No more machines are made than there are pods that none on its way takes."""
     if entry.type == "ADDED":
-        yield from purchases.needless(self.truth, entry.obj, self.allowances.blind_s)
+        yield from purchases.needless(self.truth, entry.obj, act.who, self.allowances.blind_s)
 
 
 def _machine_is_for_want_of_room(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:

@@ -212,16 +212,23 @@ class Promises:
                 self._breach(ROOMY, f"machine {name} was made for pod {pod}: {'; '.join(short)}")
 
 
-def expected(truth: Truth, without: Collection[str]) -> frozenset[str]:
-    """Return the machines that take one of these pods (uid), which was promised to it last."""
-    waiting: dict[str, list[Key]] = {}
+def expected(truth: Truth, without: Collection[str]) -> dict[str, int]:
+    """Return the machines that take pods of these (uid), which were promised to them last: how many
+    at least. Of choosy ones it can be told of one, where all of them would be taken.
+    """
+    waiting: dict[str, list[JSON]] = {}
     for pod in truth.all("Pod"):
         place, _ = truth.promised.get(true.uid(pod), ("", 0.0))
         if true.uid(pod) in without and place.startswith(MACHINE):
-            key = (pod["metadata"].get("namespace", ""), true.name(pod))
-            waiting.setdefault(place, []).append(key)
-    taken = {place for place, keys in waiting.items() if not list(refused(truth, {place: keys}))}
-    return frozenset(place.removeprefix(MACHINE) for place in taken)
+            waiting.setdefault(place, []).append(pod)
+    found = {}
+    for place, pods in waiting.items():
+        keys = [(pod["metadata"].get("namespace", ""), true.name(pod)) for pod in pods]
+        left = {name for name, _, _ in refused(truth, {place: keys})}
+        plain = [one for one in pods if not vacancies.is_choosy(one) and true.name(one) not in left]
+        if plain or not left:
+            found[place.removeprefix(MACHINE)] = max(len(plain), 1)
+    return found
 
 
 def refused(

@@ -20,25 +20,30 @@ from unmoor.sim import truth as true
 from unmoor.sim.truth import Truth
 
 
-def needless(truth: Truth, made: JSON, blind_s: float) -> Iterator[str]:
-    """Say when more machines are on their way than pods are without a place, or were lately.
+def needless(truth: Truth, made: JSON, who: str, blind_s: float) -> Iterator[str]:
+    """Say when more machines are made than pods are, or were lately, without a place to go to.
 
-    A machine counts while it is to take one of them, and would.
+    A pod has one when a machine that is on its way takes it, and ``who`` must know. It cannot be
+    told of choosy pods: as many of them have one as there are machines that take nobody else.
     """
+    lately = truth.time_s() - blind_s
     without = truth.without_place(blind_s)
-    expected = promises.expected(truth, without)
-    coming = [
-        true.name(one)
-        for one in truth.all("Machine")
-        if true.uid(one) in truth.made
-        and not true.is_deleting(one)
-        and not (one.get("status") or {}).get("nodeName")
-        and one is not made
-        and true.name(one) in expected
-    ]
-    if len(coming) + 1 > len(without):
+    taken = promises.expected(truth, without)
+    same_plan, going_there, coming = 0, 0, []
+    for one in truth.all("Machine"):
+        is_coming = not true.is_deleting(one) and not (one.get("status") or {}).get("nodeName")
+        if one is made or true.uid(one) not in truth.made or not is_coming:
+            continue
+        by, at = truth.made[true.uid(one)]
+        if by == who and at > lately and true.uid(one) not in truth.planned:
+            same_plan += 1
+        elif (by == who or at <= lately) and true.name(one) in taken:
+            going_there += taken[true.name(one)]
+            coming.append(true.name(one))
+    if going_there + same_plan + 1 > len(without):
         pods = ", ".join(without) or "none"
-        yield f"pods without a place: {pods}; machines on their way: {', '.join(coming) or 'none'}"
+        said = f"pods without a place: {pods}; machines on their way: {', '.join(coming) or 'none'}"
+        yield f"{said}, for {going_there} of them; made with it: {same_plan}"
 
 
 class Reckoning(msgspec.Struct, frozen=True):
