@@ -61,7 +61,7 @@ def test_only_types_with_room_are_offered() -> None:
 def test_a_type_that_a_pod_names_is_found_among_those_left_out() -> None:
     said = why(asking(nodeSelector={names.INSTANCE_TYPE: "g5.xlarge"}))
 
-    assert said.startswith("none of 1 types with room for cpu 1 is to be had with ")
+    assert said.startswith("of 1 type with room for cpu 1 none is to be had with ")
     assert "(g5.xlarge would do, but provisioner default says nothing of" in said
 
 
@@ -73,13 +73,15 @@ def test_an_old_generation_is_asked_for_by_generation() -> None:
 
 
 def test_what_no_type_has_is_nobodys_default() -> None:
-    assert why(asking(cpu="99")) == "no type has room for cpu 99"
+    assert why(asking(cpu="99")) == (
+        "no type has room for cpu 99 (the largest in cpu is m5.large with 3900m)"
+    )
 
 
 def test_what_a_person_wrote_about_types_is_no_default() -> None:
     said = why(asking(gpus=1), wants(names.INSTANCE_CATEGORY, "In", "m"))
 
-    assert said == "no type has room for cpu 1, nvidia.com/gpu 1"
+    assert said == "no type has room for cpu 1, nvidia.com/gpu 1 (none has any nvidia.com/gpu)"
 
 
 def test_a_label_that_has_its_usual_value_is_said_to_be_a_default() -> None:

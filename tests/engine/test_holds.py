@@ -83,6 +83,6 @@ def test_a_provisioner_that_could_take_the_pod_but_for_its_hold_is_the_nearest(
     others: Any, asked: str, constraint: Constraint
 ) -> None:
     held = template("held", (instance_type("any"),), hold=HELD)
-    [[reason]] = solve(scene(held, *others), [pod("p", cpu=asked)]).refused.values()
+    [[reason, *_]] = solve(scene(held, *others), [pod("p", cpu=asked)]).refused.values()
 
     assert (reason.constraint, reason.where) == (constraint, "held")

@@ -9,6 +9,7 @@ import pytest
 from tests.engine.scenes import (
     WEB,
     instance_type,
+    place,
     pod,
     required,
     scene,
@@ -19,6 +20,7 @@ from tests.engine.scenes import (
 )
 from unmoor.engine.refusal import Constraint
 from unmoor.model import names
+from unmoor.model.taint import Taint
 
 LARGE_AND_SMALL = (instance_type("large", cpu=8), instance_type("small", cpu=2))
 
@@ -35,7 +37,7 @@ LARGE_AND_SMALL = (instance_type("large", cpu=8), instance_type("small", cpu=2))
         pytest.param(
             {"nodeSelector": {names.ZONE: "elsewhere"}},
             Constraint.INSTANCE_TYPE,
-            "none of 2 types with room for cpu 1 is to be had with ",
+            "of 2 types with room for cpu 1 none is to be had with ",
             id="zone",
         ),
         pytest.param(
@@ -110,3 +112,46 @@ def test_what_names_no_label_is_said_to_name_none(wants: Any, said: str) -> None
 
     ((reason,),) = plan.refused.values()
     assert str(reason) == said
+
+
+def test_each_provisioner_says_its_own_reason_and_first_who_was_made_for_such_pods() -> None:
+    """A taint that could be tolerated is not hidden behind what another would have to allow."""
+    gpu = instance_type("g5.large", extra={"example.com/gpu": 1})
+    taint = Taint(key="example.com/gpu", effect="NoSchedule")
+    on = scene(
+        template("general", types=LARGE_AND_SMALL, weight=10),
+        template("gpus", types=(gpu,), taints=(taint,)),
+    )
+
+    plan = solve(on, [pod("p", cpu="1", requests={"example.com/gpu": "1"})])
+
+    (reasons,) = plan.refused.values()
+    assert [(one.where, one.constraint) for one in reasons] == [
+        ("gpus", Constraint.TAINT),
+        ("general", Constraint.INSTANCE_TYPE),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [("genral", "did you mean general?"), ("other", "there is general, special")],
+)
+def test_a_provisioner_that_is_not_there_is_said_not_to_be(asked: str, hint: str) -> None:
+    on = scene(template("general"), template("special"))
+
+    plan = solve(on, [pod("p", nodeSelector={names.PROVISIONER_NAME: asked})])
+
+    ((reason,),) = plan.refused.values()
+    assert reason.missing == f"no provisioner is called {asked}; {hint}"
+
+
+def test_a_node_that_says_less_comes_before() -> None:
+    on = scene(place("full", cpu="0"), template(taints=(Taint(key="own", effect="NoSchedule"),)))
+
+    plan = solve(on, [pod("p", cpu="1")])
+
+    (reasons,) = plan.refused.values()
+    assert [(one.where, one.constraint) for one in reasons] == [
+        ("full", Constraint.RESOURCES),
+        ("default", Constraint.TAINT),
+    ]

@@ -151,3 +151,14 @@ def test_what_was_given_up_is_said() -> None:
 
     assert verdict.is_refusal
     assert "pod shop/web-1 is placed without what it would prefer" in verdict.message
+
+
+def test_every_provisioner_says_why_not_and_of_many_the_rest_are_counted() -> None:
+    own = [{"key": "own", "effect": "NoSchedule"}]
+    tainted = [provisioner(f"own-{number}", taints=own) for number in range(6)]
+    world = planned(waiting(cpu="1000"), *tainted, provisioner("general"))
+
+    (event,) = world.events("FailedScheduling")
+    assert event.message.count("taint: own") == report.PLACES_SAID_MAX
+    assert event.message.endswith("; and 3 more provisioners")
+    assert "(at own-0)" in event.message

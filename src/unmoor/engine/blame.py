@@ -13,10 +13,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import combinations
 
+from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.sites import OF_NO_TYPE, all_suiting, type_label
-from unmoor.model import names
+from unmoor.engine.wish import Wish
+from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.requirement import Requirement, Requirements, integer
+from unmoor.model.resources import Resources
 from unmoor.model.wording import joined, named
 
 PAIRS_OF_MAX = 12
@@ -56,6 +59,31 @@ def words_of(
             if is_on_sale(types, _without(requirements, blamed)):
                 return _is_in_the_way(blamed, requirements, types, defaults)
     return "no instance type suits all of them"
+
+
+def no_such_provisioner(wish: Wish, called: Collection[str]) -> Refusal | None:
+    """Say that the pod asks for a provisioner that is not there, None when it does not."""
+    wanted = [way.get(names.PROVISIONER_NAME) for way in wish.ways]
+    asked = sorted({value for one in wanted for value in one.values})
+    if not asked or any(one.is_complement for one in wanted) or set(asked) & set(called):
+        return None
+    meant = [found for value in asked if (found := nearest(value, called))]
+    hint = f"did you mean {named(tuple(meant))}?" if meant else _offered(called)
+    words = f"no provisioner is called {named(tuple(asked))}; {hint}"
+    return Refusal(Constraint.REQUIREMENTS, names.PROVISIONER_NAME, words)
+
+
+def largest(types: Iterable[InstanceType], requests: Resources) -> str:
+    """Name the largest type in what none of them has enough of; "" when each has some such type."""
+    listed = list(types)
+    for name, amount in requests.items():
+        most = max(listed, key=lambda one: one.allocatable.get(name, 0), default=None)
+        if most is not None and most.allocatable.get(name, 0) < amount:
+            if not most.allocatable.get(name, 0):
+                return f"none has any {name}"
+            has = resources.render({name: most.allocatable[name]})[name]
+            return f"the largest in {name} is {most.name} with {has}"
+    return ""
 
 
 def nearest(value: str, known: Collection[str]) -> str:

@@ -1,7 +1,8 @@
-"""Is a pod refused for what a provisioner does not even say? Its defaults are named then.
+"""What is a provisioner's reason good for, to who reads it? It names what to change.
 
 Who wrote no word about instance categories or architectures has to hear that something was chosen
-for him, and what to write instead.
+for him, and what to write instead. Where no type is left, the requirement that is in the way is
+named, or how large the largest type is.
 
 Must not: refuse anything.
 """
@@ -12,6 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from unmoor.engine import blame
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Template
 from unmoor.engine.sites import suits
@@ -40,18 +42,35 @@ def _explained(one: Refusal, template: Template, wish: Wish) -> Refusal:
     who = f"provisioner {template.provisioner}"
     if one.constraint is Constraint.REQUIREMENTS and one.subject in template.defaults:
         more = f"that is the default, as {who} has no requirement on it: add one"
-    elif one.constraint is Constraint.INSTANCE_TYPE and template.left_out:
-        others = _would_do(template.left_out, template, wish)
-        if not others or _would_do(template.types, template, wish):
-            return one
-        more = (
-            f"{named(tuple(kind.name for kind in others))} would do, but {who} says nothing of "
-            f"instance types, and by default gets {_defaults(template)}: "
-            f"{_remedy(others, template)}"
-        )
+    elif one.constraint is Constraint.INSTANCE_TYPE:
+        more = _by_default(template, wish) or _to_blame(template, wish)
     else:
+        more = ""
+    if not more:
         return one
     return msgspec.structs.replace(one, missing=f"{one.missing} ({more})")
+
+
+def _by_default(template: Template, wish: Wish) -> str:
+    """Types that would do, if the defaults did not leave them out."""
+    others = _would_do(template.left_out, template, wish)
+    if not others or _would_do(template.types, template, wish):
+        return ""
+    return (
+        f"{named(tuple(kind.name for kind in others))} would do, but provisioner "
+        f"{template.provisioner} says nothing of instance types, and by default gets "
+        f"{_defaults(template)}: {_remedy(others, template)}"
+    )
+
+
+def _to_blame(template: Template, wish: Wish) -> str:
+    """How far the largest type goes, or which requirement is in the way of those with room."""
+    requests = resources.add(template.daemons, wish.requests)
+    roomy = [one for one in template.types if resources.fits(requests, one.allocatable)]
+    if not roomy:
+        return blame.largest(template.types, requests)
+    both = (template.requirements.intersection(way) for way in wish.ways)
+    return next(filter(None, (blame.words_of(one, roomy, template.defaults) for one in both)), "")
 
 
 def _would_do(types: Iterable[InstanceType], template: Template, wish: Wish) -> list[InstanceType]:

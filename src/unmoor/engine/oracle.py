@@ -18,19 +18,26 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TypeAlias
 
 import msgspec
 
+from unmoor.engine import blame, judge
 from unmoor.engine import company as companies
-from unmoor.engine import judge
 from unmoor.engine.company import Company, Potential, Site
 from unmoor.engine.defaulted import by_default, listed
 from unmoor.engine.held import collisions
 from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan, name_of
 from unmoor.engine.pricing import cheapest_first
-from unmoor.engine.refusal import NEVER, Constraint, Refusal
+from unmoor.engine.refusal import (
+    Constraint,
+    Refusal,
+    Refusals,
+    at_place,
+    distance,
+    distance_of_offer,
+    excess,
+)
 from unmoor.engine.scene import Scene, Template
 from unmoor.engine.selection import Term
 from unmoor.engine.sites import Opened, Standing, types_left, values_of
@@ -41,6 +48,7 @@ from unmoor.model.instance import InstanceType
 from unmoor.model.pod import Pod
 from unmoor.model.requirement import IN, Requirement, Requirements
 from unmoor.model.resources import CPU, MEMORY, Resources
+from unmoor.model.wording import counted
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
@@ -50,9 +58,6 @@ class Fit(msgspec.Struct, frozen=True):
 
     requirements: Requirements
     types: tuple[InstanceType, ...]
-
-
-Refusals: TypeAlias = tuple[Refusal, ...]
 
 
 def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:
@@ -148,7 +153,9 @@ def _no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Reso
     asked = listed(requests)
     if not roomy:
         return Refusal(Constraint.INSTANCE_TYPE, "resources", f"no type has room for {asked}")
-    words = f"none of {len(roomy)} types with room for {asked} is to be had with {wanted}"
+    words = (
+        f"of {counted(len(roomy), 'type')} with room for {asked} none is to be had with {wanted}"
+    )
     return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
 
 
@@ -321,23 +328,43 @@ class Run:
         self.remaining[template.provisioner] = resources.subtract(limits, spent)
 
     def explain(self, wish: Wish) -> Refusals:
-        """Return why the pod has no place: what the destination with the fewest reasons says."""
+        """Return why the pod has no place: what each provisioner says, the nearest first.
+
+        A node or machine that says less than any of them comes before.
+        """
         company = self.company(wish)
-        answers = list(self._answers(wish, company))
-        if not answers:
+        offers = sorted(self._offers(wish, company), key=distance_of_offer)
+        there = min(self._answers(wish, company), key=distance, default=None)
+        if there is not None and (not offers or distance(there) < min(map(distance, offers))):
+            offers.insert(0, there)
+        if not offers:
             nothing = "there is no node, and no provisioner that could launch one"
             return (Refusal(Constraint.PROVISIONER, "", nothing),)
-        return min(answers, key=_distance)
+        return tuple(chain.from_iterable(offers))
+
+    def _offers(self, wish: Wish, company: Company) -> list[Refusals]:
+        """What provisioners say; those that the pod itself leaves out do not matter."""
+        called = [one.provisioner for one in self.scene.templates]
+        if called and (unknown := blame.no_such_provisioner(wish, called)) is not None:
+            return [(unknown,)]
+        found = [
+            at_place(one.provisioner, self._template_refusals(wish, company, one))
+            for one in self.scene.templates
+        ]
+        meant = [
+            refusals
+            for refusals in found
+            if all(one.subject != names.PROVISIONER_NAME for one in refusals)
+        ]
+        return meant or found
 
     def _answers(self, wish: Wish, company: Company) -> Iterator[Refusals]:
-        for template in self.scene.templates:
-            yield _at(template.provisioner, self._template_refusals(wish, company, template))
         for machine in self.opened:
             found = fit(wish, company, machine)
             assert not isinstance(found, Fit)
-            yield _at(machine.name, found)
+            yield at_place(machine.name, found)
         for site in self.standing:
-            yield _at(site.name, standing_refusals(wish, company, site))
+            yield at_place(site.name, standing_refusals(wish, company, site))
 
     def _template_refusals(self, wish: Wish, company: Company, template: Template) -> Refusals:
         if template.problem:
@@ -354,7 +381,7 @@ class Run:
             amounts=self.remaining[template.provisioner],
             limits=template.limits,
         )
-        return min((left.refusals(one.capacity) for one in found.types), key=_excess)
+        return min((left.refusals(one.capacity) for one in found.types), key=excess)
 
     def _machines(self) -> Iterator[NewMachine]:
         for machine in self.opened:
@@ -371,18 +398,3 @@ class Run:
                 price_usd_per_h=ranked[0].offering.price_usd_per_h,
                 price_book=ranked[0].type.price_book,
             )
-
-
-def _distance(refusals: Refusals) -> tuple[int, int]:
-    """How far a destination is from taking the pod; what is only on hold is the nearest."""
-    others = [one.constraint for one in refusals if one.constraint is not Constraint.ON_HOLD]
-    return (sum(one in NEVER for one in others), len(others))
-
-
-def _excess(refusals: Refusals) -> tuple[int, int]:
-    """How far a type is from what limits leave."""
-    return (len(refusals), sum(one.short for one in refusals))
-
-
-def _at(where: str, refusals: Refusals) -> Refusals:
-    return tuple(msgspec.structs.replace(one, where=where) for one in refusals)

@@ -48,8 +48,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     ``placements``: pod key to the name of an existing place (``Place.name``) or of a new machine,
     in the order in which the pods were placed: created in this order, each may run where it is put.
-    ``refused``: pod key to the reasons on the best destination; () where too many were asked for to
-    work out this one, too. ``given_up``: pod key to the preferences that were not kept, in words.
+    ``refused``: pod key to the reasons of each provisioner, the nearest first, and before them
+    those of a node or machine that has fewer; () where too many were asked for to work out this
+    one, too. ``given_up``: pod key to the preferences that were not kept, in words.
     """
 
     placements: dict[Key, str] = {}

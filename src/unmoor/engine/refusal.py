@@ -8,7 +8,7 @@ Must not: judge.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Self, TypeAlias
 
 import msgspec
 
@@ -93,3 +93,29 @@ class Refusal(msgspec.Struct, frozen=True):
         if self.constraint is Constraint.PROVISIONER and self.missing.startswith("provisioner/"):
             return self.missing
         return f"{self.constraint}: {joined((self.subject,))}: {self.missing}"
+
+
+Refusals: TypeAlias = tuple[Refusal, ...]
+"""Why not, of one destination."""
+
+
+def distance(refusals: Refusals) -> tuple[int, int]:
+    """How far a destination is from taking the pod; what is only on hold is the nearest."""
+    others = [one.constraint for one in refusals if one.constraint is not Constraint.ON_HOLD]
+    return (sum(one in NEVER for one in others), len(others))
+
+
+def distance_of_offer(refusals: Refusals) -> tuple[bool, tuple[int, int]]:
+    """Who minds nothing but its taint was made for such pods: to tolerate it is the remedy."""
+    is_for_others = any(one.constraint is not Constraint.TAINT for one in refusals)
+    return (is_for_others, distance(refusals))
+
+
+def excess(refusals: Refusals) -> tuple[int, int]:
+    """How far a type is from what limits leave."""
+    return (len(refusals), sum(one.short for one in refusals))
+
+
+def at_place(where: str, refusals: Refusals) -> Refusals:
+    """Return them as said by the place, or provisioner, of this name."""
+    return tuple(msgspec.structs.replace(one, where=where) for one in refusals)

@@ -10,6 +10,7 @@ Must not: decide anything.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 
 import msgspec
 
@@ -35,6 +36,9 @@ NOMINATED_BURST = 10.0
 FAILED_MAX = 100
 """So many pods are told in one pass that they have no place; the others in the next."""
 REFUSALS_SAID_MAX = 3
+"""So many reasons of one place are said."""
+PLACES_SAID_MAX = 4
+"""So many provisioners, a node among them, say their reasons; the others are counted."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,6 +184,14 @@ def _refused(pod: Pod, result: Result) -> Iterator[Verdict]:
 
 
 def _said(refusals: tuple[Refusal, ...]) -> str:
+    """Place by place, in their order: a remedy at one of them may be none at another."""
+    places = [list(those) for _, those in groupby(refusals, key=lambda one: one.where)]
+    words = [_at_one(those) for those in places[:PLACES_SAID_MAX]]
+    more = len(places) - len(words)
+    return "; ".join(words) + (f"; and {counted(more, 'more provisioner')}" if more > 0 else "")
+
+
+def _at_one(refusals: list[Refusal]) -> str:
     words = [_with_place(one) for one in refusals]
     more = len(words) - REFUSALS_SAID_MAX
     return "; ".join(words[:REFUSALS_SAID_MAX]) + (f"; and {more} more" if more > 0 else "")

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from unmoor.engine import oracle
-from unmoor.engine.refusal import Constraint
+from unmoor.engine.refusal import Constraint, Refusals
 from unmoor.engine.sites import Opened, Standing
 from unmoor.engine.wish import Wish, levels_of
 from unmoor.lifecycle.effects import Create, Nominate
@@ -99,7 +99,7 @@ class Promises:
         """When a node, or a machine, was changed, or who is there; by name. DaemonSets: ""."""
         self._judged: tuple[Places, Mapping[str, JSON]] | None = None
         """The plan that was judged last, on the world as it still is."""
-        self._judgement: list[tuple[str, str, oracle.Refusals]] = []
+        self._judgement: list[tuple[str, str, Refusals]] = []
         truth.server.observers.append(self._observe)
 
     def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
@@ -144,7 +144,7 @@ class Promises:
                 self._made_for[true.uid(made)] = frozenset(uids)
                 self._look_for_room(made)
 
-    def _refused(self, plan: Promised) -> list[tuple[str, str, oracle.Refusals]]:
+    def _refused(self, plan: Promised) -> list[tuple[str, str, Refusals]]:
         """As :func:`refused` says. The same plan, while nothing has changed, is judged once."""
         asked = (plan.places, plan.failed)
         if asked != self._judged:
@@ -233,7 +233,7 @@ def expected(truth: Truth, without: Collection[str]) -> dict[str, int]:
 
 def refused(
     truth: Truth, places: Places, failed: Mapping[str, JSON] = MappingProxyType({})
-) -> Iterator[tuple[str, str, oracle.Refusals]]:
+) -> Iterator[tuple[str, str, Refusals]]:
     """Return whom a promised place refuses, however the others come: pod, place, and why.
 
     No reason: there is no such place. ``failed``: machines that count as if they were there.
@@ -266,9 +266,7 @@ def _least(run: oracle.Run, pod: Pod) -> Wish:
     return run.wish(pod, levels_of(pod, has_soft_taints=run.has_soft_taints))
 
 
-def _refusals(
-    run: oracle.Run, wish: Wish, site: Standing | Opened | None
-) -> oracle.Refusals | None:
+def _refusals(run: oracle.Run, wish: Wish, site: Standing | Opened | None) -> Refusals | None:
     """Put it there, or say why not; None when it is there."""
     if site is None:
         return ()
