@@ -50,14 +50,20 @@ def change(store: Store, nodes: list[str], round_: int) -> int:
 
 
 def measured(nodes: int, pods: int) -> dict[str, Any]:
-    """Medians of the processor time of some rounds."""
-    store, types, scenery = store_of(nodes, pods), ec2_types(), Scenery()
+    """Change a cluster of which a hundred questions have been asked."""
+    store, scenery = store_of(nodes, pods), Scenery()
     gc.freeze()  # As the controller does once a cluster is listed: it is no garbage.
-    scene = scenery.scene_of(store.freeze(), types)
+    scene = scenery.scene_of(store.freeze(), ec2_types())
     names = [place.name for place in scene.places if place.is_node]
     asked = WhatIf(scene)
     for name in names[:: max(len(names) // ASKED, 1)]:
         asked.without((name,))
+    return followed(store, scenery, asked, names)
+
+
+def followed(store: Store, scenery: Scenery, asked: WhatIf, names: list[str]) -> dict[str, Any]:
+    """Medians of the processor time of some rounds of changes. ``names``: of nodes."""
+    types = ec2_types()
     took: dict[str, list[float]] = {"scene_s": [], "rows_s": [], "both_s": []}
     count = 0
     for round_ in range(ROUNDS):

@@ -1,22 +1,19 @@
 """What does it cost to ask of every node whether its pods fit elsewhere? (a process of its own)
 
 python -m tests.bench.passes --nodes 5000 --pods 100000
-python -m tests.bench.passes --nodes 1000 --pods 20000 --sample 100
 
 Must not: count how long it takes to make the cluster up.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 from statistics import median
 from typing import Any
 
 import msgspec
 
-from tests.bench.gauges import Stopwatch, memory_mb
+from tests.bench.gauges import Stopwatch, memory_mb, print_measured
 from tests.bench.scenery import change
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.bulk.whatif import WhatIf
@@ -44,8 +41,8 @@ def store_of(nodes: int, pods: int) -> Store:
     return store
 
 
-def measured(nodes: int, pods: int, sample: int) -> dict[str, Any]:
-    """Ask of each node, or of ``sample`` nodes evenly; processor time.
+def measured(nodes: int, pods: int) -> dict[str, Any]:
+    """Ask of each node; processor time.
 
     Then ask the same again, and once more after a hundredth of the pods has changed.
     """
@@ -55,25 +52,23 @@ def measured(nodes: int, pods: int, sample: int) -> dict[str, Any]:
     gc.collect()
     gc.freeze()
     asked = WhatIf(scene)
-    found = asked_of(asked, sample)
+    found = asked_of(asked)
     found |= {
         "nodes": sum(place.is_node for place in scene.places),
         "pods": sum(len(place.pods) for place in scene.places),
         "peak_mb": memory_mb(),
     }
-    if not sample:
-        change(store, 0)
-        changed = scenery.scene_of(store.freeze(), types)
-        watch = Stopwatch()
-        asked.follow(changed)
-        after = asked_of(asked, sample)
-        found["changed_s"] = watch.cpu_s
-        found |= {f"changed_{what}": after[what] for what in ("filter_s", "refused", "hopeless")}
-    return found
+    change(store, 0)
+    changed = scenery.scene_of(store.freeze(), types)
+    watch = Stopwatch()
+    asked.follow(changed)
+    after = asked_of(asked)
+    found["changed_s"] = watch.cpu_s
+    return found | {f"changed_{what}": after[what] for what in ("filter_s", "refused", "hopeless")}
 
 
-def asked_of(asked: WhatIf, sample: int) -> dict[str, Any]:
-    """A pass, and the same once more."""
+def asked_of(asked: WhatIf, sample: int = 0) -> dict[str, Any]:
+    """A pass, and the same once more. ``sample``: of so many nodes, evenly; 0: of all."""
     names = [place.name for place in asked.scene.places if place.is_node]
     step = max(len(names) // sample, 1) if sample else 1
     whole = Stopwatch()
@@ -110,12 +105,7 @@ def asked_of(asked: WhatIf, sample: int) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures as JSON."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--nodes", type=int, required=True)
-    parser.add_argument("--pods", type=int, required=True)
-    parser.add_argument("--sample", type=int, default=0)
-    given = parser.parse_args()
-    print(json.dumps(measured(given.nodes, given.pods, given.sample)))
+    print_measured(measured)
 
 
 if __name__ == "__main__":
