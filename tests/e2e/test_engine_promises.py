@@ -27,6 +27,7 @@ MISTAKES = (
     engine_mistakes.forgets_daemon_sets,
     engine_mistakes.ignores_host_ports,
     engine_mistakes.attaches_one_volume_too_many,
+    engine_mistakes.reads_no_taints_of_nodes,
 )
 
 
