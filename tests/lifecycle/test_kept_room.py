@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.builders import node
 from tests.engine.scenes import instance_type
 from tests.lifecycle.driver import World
 from tests.lifecycle.pending import launched, made, planned, provisioner, waiting
@@ -38,9 +39,9 @@ def the_rare_one() -> World:
     return world
 
 
-def come(world: World, *pods: Any) -> None:
-    """These find no place, and are planned."""
-    world.put(*pods)
+def come(world: World, pod: Any) -> None:
+    """It finds no place, and is planned."""
+    world.put(pod)
     world.run(PROVISIONING, for_s=4)
 
 
@@ -54,7 +55,13 @@ def stays(_: World) -> None:
     """Nothing happens."""
 
 
-@pytest.mark.parametrize("happens", [stays, launched, restarted])
+def meets_a_namesake(world: World) -> None:
+    """A node of somebody else's has the machine's name."""
+    [first] = made(world)
+    world.put(node(first.name, allocatable={"cpu": "0"}))
+
+
+@pytest.mark.parametrize("happens", [stays, launched, restarted, meets_a_namesake])
 def test_larger_pods_that_come_later_do_not_take_it(happens: Callable[[World], None]) -> None:
     """T316: one machine for a pod, however many others come while it is on its way."""
     world = the_rare_one()

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import inf
 
-from unmoor.engine.scene import Scene
+from unmoor.engine.scene import Scene, machine_of_site
 from unmoor.model import names
 from unmoor.model.base import Key, Ref
 from unmoor.model.kinds import MACHINES, NODES, PODS
@@ -85,13 +85,15 @@ def _coming_up(view: View, scene: Scene) -> Iterator[tuple[str, Ref, Machine | N
             continue
         node = view.node(place.name) if place.is_node else None
         if node is None:
-            yield place.name, MACHINES.ref(place.name), view.machine(place.name)
+            called = machine_of_site(place.name)
+            yield place.name, MACHINES.ref(called), view.machine(called)
             continue
         yield place.name, NODES.ref(place.name), None
         for machine in view.machines_of(node.provider_id):
             yield place.name, MACHINES.ref(machine.name), machine
     for started in scene.started:
-        yield started.name, MACHINES.ref(started.name), view.machine(started.name)
+        called = machine_of_site(started.name)
+        yield started.name, MACHINES.ref(called), view.machine(called)
 
 
 def _planned_for(view: View, place: Ref, moment: Moment) -> list[Pod]:
