@@ -26,6 +26,7 @@ from tests.engine.scenes import (
     scene,
     template,
 )
+from unmoor.engine.ports import HostPort
 from unmoor.engine.scene import Hold, Place, Scene, Started, Template
 from unmoor.model import names
 from unmoor.model.base import Object
@@ -334,6 +335,8 @@ def some_places(dice: Dice) -> list[Place]:
             more["volume_room"] = {DRIVER: dice.one((0, 1))}
         if dice.is_rare(4):
             more["reserved"] = {"cpu": 500}
+        if dice.is_rare(6):
+            more["held"] = (HostPort(80),)
         found.append(place(name, zone, *there, **more))
     return found
 
@@ -358,6 +361,7 @@ def some_templates(dice: Dice) -> list[Template]:
             "weight": dice.number(1),
             "taints": dice.one(((), (), TAINTS[:1], TAINTS[1:])),
             "daemons": dice.one(({}, {}, {"cpu": 200, "pods": 1})),
+            "held": dice.one(((), (), (), (HostPort(80),))),
             "remaining": dice.one(({}, {}, {"cpu": 6000}, {"pods": 9})),
             "problem": dice.one(("", "", "", "it is broken")),
             "hold": dice.one((None, None, None, Hold("it pauses"), Hold("it is refused", True))),
@@ -381,6 +385,7 @@ def some_scene(dice: Dice) -> Scene:
                 taints=one.taints,
                 types=one.types[:2],
                 daemons=one.daemons,
+                held=one.held,
             ),
         )
     return Scene(view=found.view, places=found.places, started=started, templates=found.templates)

@@ -7,25 +7,36 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.builders import changed, node
+from tests.builders import changed, node, provisioner
 from tests.engine.pieces import (
     affinity,
     asking,
     daemon_pod,
     daemon_set,
     in_flight,
+    instance_type,
     spec_of,
     uninitialized,
     view_of,
     wants,
 )
+from tests.engine.scenes import pod, solve
 from unmoor.engine.daemons import Daemons, asked_of
+from unmoor.engine.ports import HostPort
+from unmoor.engine.refusal import Constraint
 from unmoor.engine.scenery import scene_of
 from unmoor.model import names
 from unmoor.model.node_selector import NodeSelector, NodeSelectorTerm
+from unmoor.model.pod import Pod, PodSpec
 from unmoor.model.requirement import Requirements
 from unmoor.model.resources import Resources
-from unmoor.model.scheduling import Affinity, Container, NodeAffinity, ResourceRequirements
+from unmoor.model.scheduling import (
+    Affinity,
+    Container,
+    ContainerPort,
+    NodeAffinity,
+    ResourceRequirements,
+)
 from unmoor.model.taint import Taint, Toleration
 
 MINE = Taint(key="example.org/mine", effect="NoSchedule")
@@ -43,7 +54,7 @@ def asked(*objects: Any) -> list[Resources]:
 
 
 def to_come(owner: Any, *requirements: Any, taints: tuple[Taint, ...] = ()) -> Resources:
-    return asked_of(Daemons(view_of(owner)).all, Requirements.from_api(requirements), taints)
+    return asked_of(Daemons(view_of(owner)).all, Requirements.from_api(requirements), taints)[0]
 
 
 # ------------------------------------------------------------------------------- what one asks for
@@ -258,4 +269,38 @@ def test_the_taints_of_a_node_to_come_keep_it_away_too() -> None:
 def test_absurd_sums_stay_within_bounds() -> None:
     owners = [daemon_set(str(n), spec_of({"cpu": "8E"})) for n in range(3)]
 
-    assert asked_of(Daemons(view_of(*owners)).all, Requirements({}), ())["cpu"] == 2**62 - 1
+    assert asked_of(Daemons(view_of(*owners)).all, Requirements({}), ())[0]["cpu"] == 2**62 - 1
+
+
+# ------------------------------------------------------------------- what they have for themselves
+
+
+def with_port(cpu: str = "1") -> Any:
+    """A DaemonSet whose pods take a port of their node."""
+    [main] = spec_of({"cpu": cpu}).containers
+    port = ContainerPort(container_port=9100, host_port=9100)
+    return daemon_set(spec=PodSpec(containers=(changed(main, ports=(port,)),)))
+
+
+def with_host_port(name: str, port: int) -> Pod:
+    """A pending pod that takes a port of its node."""
+    return pod(name, containers=[{"ports": [{"containerPort": 1, "hostPort": port}]}])
+
+
+def test_ports_that_a_daemon_set_will_have_are_kept_free_until_its_pod_is_there() -> None:
+    """Its pod would wait for ever for a node whose port somebody else has (spec 9.11)."""
+    owner, port = with_port(), (HostPort(9100),)
+    bare = scene_of(view_of(owner, node()), ()).places[0]
+    there = scene_of(view_of(owner, node(), daemon_pod("agent-1")), ()).places[0]
+
+    assert (bare.held, there.held) == (port, ())
+
+
+def test_a_pod_that_wants_the_port_of_a_daemon_set_gets_no_machine_for_nothing() -> None:
+    on = scene_of(view_of(with_port(), provisioner()), (instance_type("any"),))
+
+    plan = solve(on, [with_host_port("other", 9101), with_host_port("same", 9100)])
+
+    assert list(plan.placements) == [("default", "other")]
+    (reasons,) = plan.refused.values()
+    assert {one.constraint for one in reasons} == {Constraint.HOST_PORT}

@@ -390,17 +390,3 @@ def test_what_is_too_much_for_one_step_is_made_in_the_next() -> None:
     assert len(order.creates) == CREATED_MAX
     assert len(order.result().places) == CREATED_MAX
     assert len({effect.ref.name for effect in order.creates}) == CREATED_MAX
-
-
-def test_machines_for_which_one_step_has_no_room_come_with_the_next_a_moment_later() -> None:
-    alone = (waiting(f"web-{at}", spec={"affinity": APART}) for at in range(CREATED_MAX + 2))
-    world = wanting(*alone)
-    world.step(PROVISIONING, "all")
-    world.wait(2)
-    world.step(PROVISIONING, "all")  # what is on sale is asked
-    step = world.step(PROVISIONING, "all")
-
-    assert len(world.done(Create)) == CREATED_MAX
-    assert step.wake_at == world.moment.mono
-    world.step(PROVISIONING, "all")
-    assert len(world.done(Create)) == CREATED_MAX + 2

@@ -24,6 +24,7 @@ from tests.lifecycle.pending import (
 )
 from tests.lifecycle.rows import MACHINE, PROVISIONING
 from unmoor.lifecycle.effects import AnyEffect, Create, Launch
+from unmoor.lifecycle.provisioning import CREATED_MAX
 from unmoor.model import names
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.taint import Taint
@@ -232,3 +233,17 @@ def test_nodes_that_never_become_ready_are_not_made_without_end() -> None:
     pauses = [round((later - sooner) / 60) for sooner, later in pairwise(made_at)]
 
     assert pauses == [15, 30, 60, 120]
+
+
+def test_machines_for_which_one_step_has_no_room_come_with_the_next_a_moment_later() -> None:
+    alone = (waiting(f"web-{at}", spec={"affinity": APART}) for at in range(CREATED_MAX + 2))
+    world = wanting(*alone)
+    world.step(PROVISIONING, "all")
+    world.wait(2)
+    world.step(PROVISIONING, "all")  # what is on sale is asked
+    step = world.step(PROVISIONING, "all")
+
+    assert len(world.done(Create)) == CREATED_MAX
+    assert step.wake_at == world.moment.mono
+    world.step(PROVISIONING, "all")
+    assert len(world.done(Create)) == CREATED_MAX + 2

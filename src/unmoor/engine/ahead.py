@@ -15,6 +15,7 @@ import msgspec
 
 from unmoor.engine import blame
 from unmoor.engine.daemons import Daemon, asked_of
+from unmoor.engine.held import Held
 from unmoor.engine.limits import left_by
 from unmoor.engine.scene import Doubts, Started, Template, site_of_machine
 from unmoor.engine.sites import OF_OFFERINGS, all_sold, all_suiting, offerings_of
@@ -51,6 +52,7 @@ class _Future(msgspec.Struct, frozen=True):
     requirements: Requirements
     types: tuple[InstanceType, ...]
     daemons: Resources
+    held: tuple[Held, ...]
     capacity: Resources
 
 
@@ -103,6 +105,7 @@ class Ahead:
                 taints=spec.taints,
                 types=future.types,
                 daemons=future.daemons,
+                held=future.held,
                 capacity=future.capacity,
             )
             found.append(started)
@@ -169,10 +172,12 @@ def _future(
     wanted = requirements.get(names.INSTANCE_TYPE)
     named = by_name if wanted.is_complement else sorted(wanted.values & by_name.keys())
     suiting = _where_it_lies(_suiting((by_name[name] for name in named), requirements), has)
+    asked, held = asked_of(daemons, requirements, machine.spec.taints)
     return _Future(
         requirements=requirements,
         types=all_sold(suiting, requirements) or suiting,
-        daemons=asked_of(daemons, requirements, machine.spec.taints),
+        daemons=asked,
+        held=held,
         capacity=resources.largest(*(one.capacity for one in suiting)),
     )
 
@@ -214,13 +219,15 @@ def _template(
     suiting = _suiting(types, requirements)
     asked_for = tuple(one.without(out.avoided) for one in suiting) if out.avoided else suiting
     available = all_sold(asked_for, requirements)
+    asked, held = asked_of(daemons, requirements, provisioner.spec.taints)
     return Template(
         provisioner=provisioner.name,
         weight=provisioner.weight,
         requirements=requirements,
         taints=provisioner.spec.taints,
         types=available,
-        daemons=asked_of(daemons, requirements, provisioner.spec.taints),
+        daemons=asked,
+        held=held,
         defaults=provisioner.defaults,
         left_out=_left_out(provisioner, requirements, types, available),
         problem="" if available else _none_sold(provisioner, requirements, (types, suiting), out),

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from unmoor.engine.held import Held, held_by
 from unmoor.engine.requests import requests_of, used_by
 from unmoor.engine.ways import ways_of
 from unmoor.model import names, resources, taint
@@ -38,7 +39,8 @@ class Daemon(msgspec.Struct, frozen=True):
     """What one DaemonSet asks of a node, and of which nodes.
 
     ``selector`` and ``affinity`` judge nodes that are there; ``ways``, one of which must suit, say
-    the same of a node to come. ``asking`` is what the requests were read from.
+    the same of a node to come. ``asking`` is what the requests were read from. ``holds``: what its
+    pod has on its node for itself alone.
     """
 
     uid: str
@@ -48,6 +50,7 @@ class Daemon(msgspec.Struct, frozen=True):
     selector: dict[str, str]
     affinity: NodeSelector | None
     ways: tuple[Requirements, ...]
+    holds: tuple[Held, ...] = ()
 
     def is_for(self, name: str, labels: Mapping[str, str]) -> bool:
         """True when a node of this name and exactly these labels gets a pod, taints aside."""
@@ -156,18 +159,20 @@ def _daemon(owner: DaemonSet, newest: Pod | None) -> Daemon | None:
         selector=spec.node_selector,
         affinity=affinity,
         ways=ways_of(spec.node_selector, terms, None, ())[0],
+        holds=held_by(Pod(spec=spec)),
     )
 
 
 def asked_of(
     daemons: Iterable[Daemon], requirements: Requirements, taints: tuple[Taint, ...]
-) -> dict[str, int]:
-    """Return what DaemonSets will ask of a node that is to come."""
-    return resources.total(
-        one.requests
+) -> tuple[dict[str, int], tuple[Held, ...]]:
+    """Return what DaemonSets will ask of a node that is to come, and what they will hold there."""
+    mine = [
+        one
         for one in daemons
         if taint.tolerates_all(one.tolerations, taints) and one.may_be_for(requirements)
-    )
+    ]
+    return resources.total(one.requests for one in mine), _all_held(mine)
 
 
 def meant_for(
@@ -197,6 +202,19 @@ def reserved_for(daemons: Iterable[Daemon], pods: Iterable[Pod]) -> dict[str, in
     if not missing:  # As on nearly every node.
         return {}
     return {key: amount for key, amount in resources.total(missing).items() if amount > 0}
+
+
+def held_for(daemons: Iterable[Daemon], pods: Iterable[Pod]) -> tuple[Held, ...]:
+    """Return what those hold that have no pod among ``pods``, those of their node, yet."""
+    holding = [one for one in daemons if one.holds]
+    if not holding:  # As on nearly every node.
+        return ()
+    there = {uid for pod in pods for uid in daemon_sets_of(pod)}
+    return _all_held(one for one in holding if one.uid not in there)
+
+
+def _all_held(daemons: Iterable[Daemon]) -> tuple[Held, ...]:
+    return tuple(held for one in daemons for held in one.holds)
 
 
 def daemon_sets_of(pod: Pod) -> list[str]:

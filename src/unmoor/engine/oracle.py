@@ -256,14 +256,14 @@ class Run:
                 requests = resources.add(template.daemons, wish.requests)
                 types = types_left(template.types, wanted, requests)
                 for key in sorted(keys) if types else ():
-                    values = values_of(key, wanted, types)
-                    if key == names.HOSTNAME:
-                        values = frozenset((companies.NEW_HOST,))
+                    new = frozenset((companies.NEW_HOST,))
+                    values = new if key == names.HOSTNAME else values_of(key, wanted, types)
                     found[key] = found.get(key, frozenset()) | values
         return found
 
     def _may_open(self, template: Template, wish: Wish) -> bool:
-        return template.machines_max != 0 and not judge.base_refusals(wish, template)
+        against = collisions(wish.held, template.held) or judge.base_refusals(wish, template)
+        return template.machines_max != 0 and not against
 
     def may_have_one_more(self, template: Template) -> bool:
         """True when there is to be another machine of this provisioner, whatever its limits say."""

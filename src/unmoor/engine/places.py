@@ -18,7 +18,7 @@ from operator import attrgetter
 
 import msgspec
 
-from unmoor.engine.daemons import Daemon, daemon_sets_of, meant_for, reserved_for
+from unmoor.engine.daemons import Daemon, daemon_sets_of, held_for, meant_for, reserved_for
 from unmoor.engine.scene import Place, differing, site_of_machine
 from unmoor.model import names, resources, taint
 from unmoor.model.machine import Machine
@@ -86,8 +86,9 @@ def made_of(sources: Sources, daemons: tuple[Daemon, ...], before: Made | None =
         bare = _without_pods(sources)
         mine = meant_for(daemons, bare.name, bare.labels, bare.taints)
     pods = tuple([pod for pod in sources.pods if not pod.is_terminal])
-    reserved = reserved_for(mine, pods)
-    return Made(sources, mine, msgspec.structs.replace(bare, pods=pods, reserved=reserved))
+    reserved, held = reserved_for(mine, pods), held_for(mine, pods)
+    place = msgspec.structs.replace(bare, pods=pods, reserved=reserved, held=held)
+    return Made(sources, mine, place)
 
 
 def _without_pods(sources: Sources) -> Place:

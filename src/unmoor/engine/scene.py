@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from unmoor.engine.held import Held
 from unmoor.model import resources, taint
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
@@ -89,8 +90,9 @@ class Place(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     ``name``: of the node, or of the machine while there is no node (:func:`site_of_machine`).
     ``labels``: those of the node. ``allocatable`` in the units of ``model.resources``. ``pods``:
     bound to it, finished ones aside, without those that are to be placed anew. ``reserved``: for
-    DaemonSet pods that are still to come. ``volume_room``: driver to the number of volumes it takes
-    in all. ``capacity``: what counts against the limits of its provisioner.
+    DaemonSet pods that are still to come, and ``held``: what these will have for themselves alone.
+    ``volume_room``: driver to the number of volumes it takes in all. ``capacity``: what counts
+    against the limits of its provisioner.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Place(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is_cordoned: bool = False
     allocatable: Resources = {}
     reserved: Resources = {}
+    held: tuple[Held, ...] = ()
     pods: tuple[Pod, ...] = ()
     volume_room: dict[str, int] = {}
     is_initialized: bool = True
@@ -117,8 +120,9 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     """What a provisioner's next machine would be.
 
     ``requirements``: its own, its labels and its name. ``types``: those that suit them and are to
-    be had. ``daemons``: what DaemonSets will ask there. ``limits``: its limits, by resource, and
-    ``remaining``: what they leave. ``problem``: why it cannot be used, "" when it can. ``hold``:
+    be had. ``daemons``: what DaemonSets will ask there, and ``held``: what they will have for
+    themselves alone. ``limits``: its limits, by resource, and ``remaining``: what they leave.
+    ``problem``: why it cannot be used, "" when it can. ``hold``:
     why it is not used for now, although it could be. ``defaults``: labels that it says nothing of,
     so that they have the values that are usual; ``left_out``: types that these alone keep out.
     """
@@ -129,6 +133,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
     types: tuple[InstanceType, ...] = ()
     daemons: Resources = {}
+    held: tuple[Held, ...] = ()
     limits: Resources = {}
     remaining: Resources = {}
     defaults: frozenset[str] = frozenset()
@@ -153,9 +158,9 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     """A machine that exists and is not launched yet: what it may become.
 
     ``types``: those that its requirements name and that still are to be had; where none is, all of
-    them, as if they were: the cloud has not been asked yet. ``daemons`` as in a template,
-    ``capacity`` as of a place: the most that it may come to. What it was made for is pending and
-    looks for a place like everybody else. ``name``: see :func:`site_of_machine`.
+    them, as if they were: the cloud has not been asked yet. ``daemons`` and ``held`` as in a
+    template, ``capacity`` as of a place: the most that it may come to. What it was made for is
+    pending and looks for a place like everybody else. ``name``: see :func:`site_of_machine`.
     """
 
     name: str
@@ -164,6 +169,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     taints: tuple[Taint, ...] = ()
     types: tuple[InstanceType, ...] = ()
     daemons: Resources = {}
+    held: tuple[Held, ...] = ()
     capacity: Resources = {}
 
 

@@ -78,7 +78,7 @@ class Standing:
         self.used = resources.exact_total((place.reserved, *(used for _, used, _ in there)))
         """By those who were there at first; exact, so that they can be taken away again."""
         self.free = resources.subtract(place.allocatable, resources.bounded(self.used))
-        self.held: list[Held] = [one for _, _, held in there for one in held]
+        self.held: list[Held] = [*place.held, *(one for _, _, held in there for one in held)]
         self.attached = (
             volumes.attached_on(place.name, place.pods, view)
             if attached is None and place.volume_room
@@ -93,6 +93,8 @@ class Standing:
         ``place``: the same node as it is now. ``come``, ``gone``: by whom its pods differ from
         those that were there; none of them has volumes. Costs as much as these.
         """
+        if place.held != self.place.held:
+            return None
         used = dict(self.used)
         if place.reserved != self.place.reserved:
             _count(used, place.reserved, 1)
@@ -157,7 +159,7 @@ class Opened:
         self.requests = base.daemons
         self.is_started = isinstance(base, Started)
         self.pods: list[Pod] = []
-        self.held: list[Held] = []
+        self.held: list[Held] = list(base.held)
 
     def domains(self, key: str) -> frozenset[str]:
         """Return the domains of the label ``key`` that it may still lie in."""

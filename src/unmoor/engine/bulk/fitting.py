@@ -52,6 +52,10 @@ class Fitting:
             self._tolerated[key] = found
         return found
 
+    def may_be_on(self, ask: Ask, base: Template | Started) -> bool:
+        """Return whether such a machine takes the class, whatever its type, while it is empty."""
+        return self.tolerates(ask, base) and not collisions(ask.wish.held, base.held)
+
     def fit(self, ask: Ask, layout: Layout, machine: Machine) -> tuple[Shape, Flags] | None:
         """Exactly what the oracle's ``fit`` says."""
         if not self.tolerates(ask, machine.base):

@@ -56,7 +56,7 @@ class Machine:
         self.row = row
         self.asks: list[Ask] = []
         self.pods: list[Pod] = []
-        self.held: list[Held] = []
+        self.held: list[Held] = list(base.held)
         self.counted: dict[int, int] = {}
         self.shares: dict[int, Share] = {}
         self.where: dict[str, tuple[int, ...]] = {}

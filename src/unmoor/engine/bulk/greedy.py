@@ -246,7 +246,7 @@ class Greedy:
         for template in () if ask.is_too_large else self.templates:
             base = self.shapes.of(template.requirements)
             row = self.daemons[id(template)] + ask.row
-            for way in ask.wish.musts if self.fitting.tolerates(ask, template) else ():
+            for way in ask.wish.musts if self.fitting.may_be_on(ask, template) else ():
                 shape = self.shapes.with_way(base, self.shapes.way(way), way)
                 if shape is not None:
                     flags = self.flags[id(template)] & shape.types & self.types.have_room(row)
