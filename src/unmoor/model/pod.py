@@ -44,6 +44,7 @@ class PodSpec(Struct):
     priority_class_name: str = ""
     termination_grace_period_seconds: int | None = None
     host_network: bool = False
+    scheduler_name: str = ""
 
 
 class PodStatus(Struct):

@@ -77,13 +77,16 @@ async def test_why_a_pod_fits_nowhere_is_an_event_once_for_each_reason() -> None
         await cluster.wait(5)
 
     assert place(cluster, "tiny").startswith("small-")
-    (event,) = heard
+    event, later = heard
     assert (event.regarding.name, event.reason, event.is_warning) == (
         "web",
         "FailedScheduling",
         True,
     )
     assert event.message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert later.message == (
+        "0/6 nodes are available: 1 node(s) were unschedulable, 5 Insufficient cpu."
+    )
 
 
 @in_virtual_time
@@ -112,3 +115,33 @@ async def test_the_more_important_pod_goes_first() -> None:
         await cluster.wait(1)
 
         assert (place(cluster, "first"), place(cluster, "vital")) == ("", "a")
+
+
+@in_virtual_time
+async def test_a_pod_of_another_scheduler_is_left_to_it() -> None:
+    cluster = Cluster()
+    async with cluster.playing(Scheduler(cluster.stage)):
+        await cluster.add_node("a", cpu="1")
+        await cluster.add_pod("theirs", cpu="1", schedulerName="batch-scheduler")
+        await cluster.add_pod("ours", cpu="1", schedulerName="default-scheduler")
+        await cluster.wait(5)
+
+        assert (place(cluster, "theirs"), why_not(cluster, "theirs")) == ("", "")
+        assert place(cluster, "ours") == "a"
+
+
+@in_virtual_time
+async def test_a_pod_that_another_scheduler_has_bound_takes_room() -> None:
+    cluster = Cluster()
+    async with cluster.playing(Scheduler(cluster.stage)):
+        await cluster.add_node("a", cpu="1")
+        await cluster.add_pod("theirs", cpu="1", schedulerName="batch-scheduler")
+        await cluster.wait(1)
+        target = {"apiVersion": "v1", "kind": "Node", "name": "a"}
+        binding = {"metadata": {"name": "theirs", "namespace": "default"}, "target": target}
+        await cluster.api.create(PODS.ref("theirs", "default"), binding, subresource="binding")
+        await cluster.add_pod("ours", cpu="1")
+        await cluster.wait(5)
+
+        assert (place(cluster, "theirs"), place(cluster, "ours")) == ("a", "")
+        assert why_not(cluster, "ours") == "0/1 nodes are available: 1 Insufficient cpu."

@@ -39,6 +39,21 @@ from unmoor.sim.actors.scoring import Score
 
 BY_DEFAULT: tuple[tuple[str, int], ...] = ((names.HOSTNAME, 3), (names.ZONE, 5))
 """Key and maxSkew by which pods of one owner are spread where they say nothing themselves."""
+FILTERS: tuple[Constraint, ...] = (
+    Constraint.UNSCHEDULABLE,
+    Constraint.TAINT,
+    Constraint.NODE_SELECTOR,
+    Constraint.NODE_AFFINITY,
+    Constraint.HOST_PORT,
+    Constraint.RESOURCES,
+    Constraint.DISK,
+    Constraint.VOLUME_LIMIT,
+    Constraint.VOLUME,
+    Constraint.SPREAD,
+    Constraint.POD_AFFINITY,
+    Constraint.POD_ANTI_AFFINITY,
+)
+"""What a node can refuse for, in the order of kube-scheduler's filters: the first one speaks."""
 
 
 class No(msgspec.Struct, frozen=True):
@@ -52,8 +67,8 @@ class No(msgspec.Struct, frozen=True):
         """``0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.``"""
         if not self.nodes:
             return "no nodes available to schedule pods"
-        parts = ", ".join(f"{count} {reason}" for reason, count in sorted(self.reasons.items()))
-        return f"0/{self.nodes} nodes are available: {self.problem or parts}."
+        parts = sorted(f"{count} {reason}" for reason, count in self.reasons.items())
+        return f"0/{self.nodes} nodes are available: {self.problem or ', '.join(parts)}."
 
 
 def musts_of(pod: Pod, view: View) -> Wish:
@@ -113,21 +128,22 @@ def _company(wish: Wish, floor: Floor) -> Company:
 def _reasons(wish: Wish, company: Company, sites: Sequence[Site]) -> dict[str, int]:
     found: dict[str, int] = {}
     for site in sites:
-        for words in _said_of(oracle.standing_refusals(wish, company, site)):
+        for words in said_of(oracle.standing_refusals(wish, company, site)):
             found[words] = found.get(words, 0) + 1
     return found
 
 
-def _said_of(refusals: Sequence[Refusal]) -> Iterator[str]:
-    """What there is too little of, else the first reason, in kube-scheduler's words.
+def said_of(refusals: Sequence[Refusal]) -> Iterator[str]:
+    """What the first filter that refuses says: all that there is too little of, or its one reason.
 
-    Room first: a node that comes up has other reasons for a while, but will never be large enough.
+    kube-scheduler asks no further filter about a node that one has refused.
     """
-    short = [one.subject for one in refusals if one.constraint is Constraint.RESOURCES]
-    for name in short:
+    first = min((one.constraint for one in refusals), key=FILTERS.index)
+    if first is not Constraint.RESOURCES:
+        yield first.said
+        return
+    for name in (one.subject for one in refusals if one.constraint is first):
         yield "Too many pods" if name == PODS else f"Insufficient {name}"
-    if not short:
-        yield refusals[0].constraint.said
 
 
 def _problem(one: Refusal) -> str:

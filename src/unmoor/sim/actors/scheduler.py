@@ -5,7 +5,7 @@ scores are those of its default profile. A new pod is looked at once, at once; o
 nowhere is looked at again when something has changed that may let it in, but not more often than
 once in a second. As long as nobody waits, it does nothing. A pod with a claim that waits for its
 first consumer has the claim marked with the node that was chosen, and is bound once somebody has
-bound the claim.
+bound the claim. A pod whose ``schedulerName`` is another's is left to that one.
 
 Left out: preemption; volumes that are attached though their pods are gone; Services and
 ReplicationControllers, whose pods kube-scheduler spreads by itself even if nobody else owns them;
@@ -50,6 +50,8 @@ WAITING: Key = ("waiting pods",)
 """The two keys: pods that are new, and all that wait, are looked at together, in their order."""
 RETRY_S = 1.0
 """How long changes that make room are collected before those that wait are looked at again."""
+MINE = frozenset(("", "default-scheduler"))
+"""Values of ``schedulerName``. "" is the server's default, not filled in yet."""
 UNSCHEDULABLE = "Unschedulable"
 """Why a pod that no node takes is not scheduled (API reference: core/v1 PodCondition)."""
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
@@ -98,6 +100,8 @@ class Scheduler(Actor):
 
     def _look_at_pod(self, old: Pod | None, new: Pod | None) -> None:
         if new is not None and _waits(new):
+            if new.spec.scheduler_name not in MINE:
+                return
             was = old if old is not None and _waits(old) else None
             if was is None or was.spec != new.spec:
                 self._fresh.add(new.key)
