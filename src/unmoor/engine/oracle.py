@@ -51,6 +51,8 @@ from unmoor.model.resources import CPU, MEMORY, Resources
 from unmoor.model.wording import counted
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
+ROUNDS_KEPT_MAX = 3
+"""So many times promised places are tried: the first of two pods may be let in by the second."""
 
 
 class Fit(msgspec.Struct, frozen=True):
@@ -205,11 +207,9 @@ class Run:
 
     def _keep_promises(self, queue: deque[Wish]) -> None:
         """Put where they were promised to go all who may; one may make way for another."""
-        is_moving = True
-        while is_moving:
+        for _ in range(ROUNDS_KEPT_MAX):
             waiting = [wish for wish in queue if wish.pod.key in self.scene.promised]
             kept = {wish.pod.key for wish in waiting if self._kept(wish)}
-            is_moving = bool(kept)
             left = [wish for wish in queue if wish.pod.key not in kept]
             queue.clear()
             queue.extend(left)

@@ -145,14 +145,12 @@ class Greedy:
         promised = self.scene.promised
         rows = _first_rows(site.name for site in self.ground.standing)
         started = _first_rows(machine.name for machine in self.fleet.all)
-        is_moving = True
-        while is_moving:
+        for _ in range(oracle.ROUNDS_KEPT_MAX):
             left = []
             for pod, level in self.queue:
                 name = promised.get(pod.key)
                 if name is None or not self._is_kept(pod, rows.get(name), started.get(name)):
                     left.append((pod, level))
-            is_moving = len(left) < len(self.queue)
             self.queue = deque(left)
 
     def _is_kept(self, pod: Pod, row: int | None, started: int | None) -> bool:
