@@ -155,3 +155,38 @@ def test_a_node_that_says_less_comes_before() -> None:
         ("full", Constraint.RESOURCES),
         ("default", Constraint.TAINT),
     ]
+
+
+@pytest.mark.parametrize(
+    ("wants", "zones", "said"),
+    [
+        ({}, 2, "z1 has 1, the emptiest 0: one more is 1 above maxSkew 1"),
+        (
+            {"minDomains": 3},
+            1,
+            (
+                "z1 has 1, and with 1 domain of minDomains 3 the emptiest counts as 0: "
+                "one more is 1 above maxSkew 1"
+            ),
+        ),
+        (
+            {"minDomains": 4},
+            2,
+            (
+                "z1 has 1, and with 2 domains of minDomains 4 the emptiest counts as 0: "
+                "one more is 1 above maxSkew 1"
+            ),
+        ),
+        ({"minDomains": 2}, 2, "z1 has 1, the emptiest 0: one more is 1 above maxSkew 1"),
+    ],
+)
+def test_spreading_says_what_counts_as_the_emptiest(wants: Any, zones: int, said: str) -> None:
+    there = place("a", "z1", pod("w", node="a", labels=WEB), cpu="8")
+    others = [place(f"x{at}", f"z{at}", cpu="0") for at in range(2, zones + 1)]
+    asks = [spread(names.ZONE, **wants)]
+
+    asked = pod("p", labels=WEB, cpu="1", topologySpreadConstraints=asks)
+    plan = solve(scene(there, *others), [asked])
+
+    (reasons,) = plan.refused.values()
+    assert said in [one.missing for one in reasons if one.constraint is Constraint.SPREAD]

@@ -26,7 +26,7 @@ from unmoor.engine.wish import Spread, Wish, required_apart
 from unmoor.model import names, taint
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
-from unmoor.model.wording import named
+from unmoor.model.wording import counted, named
 
 Site: TypeAlias = Standing | Opened
 NEW_HOST = "a node to come"
@@ -221,9 +221,12 @@ def counts_in(wish: Wish, spread: Spread, domain: str) -> bool:
 
 def _crowded(wish: Wish, spread: Spread, count: Count, domains: Sequence[str]) -> Refusal | None:
     """``short``: of the domain that is nearest to taking one more."""
-    least = min((count.certain[one] for one in count.domains), default=0)
-    if len(count.domains) < spread.min_domains:
+    least, there = min((count.certain[one] for one in count.domains), default=0), len(count.domains)
+    emptiest = f"the emptiest {least}"
+    if there < spread.min_domains:
         least = 0
+        only = f"{counted(there, 'domain')} of minDomains {spread.min_domains}"
+        emptiest = f"and with {only} the emptiest counts as 0"
     mine = spread.selection.has(wish.pod)
     over = {one: count.most(one) + mine - least - spread.max_skew for one in domains}
     full = [one for one in domains if over[one] > 0]
@@ -231,7 +234,7 @@ def _crowded(wish: Wish, spread: Spread, count: Count, domains: Sequence[str]) -
         return None
     short = min(over[one] for one in full)
     listed = named(tuple(f"{one} has {count.most(one)}" for one in full))
-    words = f"{listed}, the emptiest {least}: one more is {short} above maxSkew {spread.max_skew}"
+    words = f"{listed}, {emptiest}: one more is {short} above maxSkew {spread.max_skew}"
     return Refusal(Constraint.SPREAD, spread.key, words, short)
 
 
