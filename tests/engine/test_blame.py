@@ -126,3 +126,13 @@ def test_of_very_many_requirements_no_pairs_are_tried() -> None:
 )
 def test_the_nearest_value(value: str, found: str) -> None:
     assert nearest(value, {"m5.large", "c5.large"}) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"),
+    [("us-east-1", ""), ("us-east-1x", ""), ("us-west-2c", "us-west-2a"), ("m5.larg", "m5.large")],
+)
+def test_what_several_are_equally_like_is_none_of_them(value: str, meant: str) -> None:
+    known = ("us-east-1a", "us-east-1b", "us-west-2a", "m5.large", "m5a.large")
+
+    assert nearest(value, known) == meant

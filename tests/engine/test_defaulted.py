@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.builders import provisioner
 from tests.engine.pieces import view_of, wants, with_spec
-from tests.engine.scenes import instance_type, pod, solve
+from tests.engine.scenes import instance_type, pod, required, solve, term
 from unmoor.engine.refusal import Constraint
 from unmoor.engine.scenery import scene_of
 from unmoor.model import names
@@ -92,3 +92,14 @@ def test_a_label_that_has_its_usual_value_is_said_to_be_a_default() -> None:
         "(that is the default, as provisioner default has no requirement on it: add one)"
     )
     assert "default, as" not in why(arm, wants(names.ARCH, "In", "amd64"))
+
+
+def test_to_allow_a_category_is_no_remedy_where_something_else_is_in_the_way() -> None:
+    near = {"podAffinity": required(term("rack"))}
+
+    said = why(asking(gpus=1, affinity=near))
+
+    assert "g5.xlarge, p4.huge would do, but" in said
+    assert said.endswith(
+        ": even with these: pod affinity: rack: a new node has no known value for it)"
+    )

@@ -190,3 +190,55 @@ def test_spreading_says_what_counts_as_the_emptiest(wants: Any, zones: int, said
 
     (reasons,) = plan.refused.values()
     assert said in [one.missing for one in reasons if one.constraint is Constraint.SPREAD]
+
+
+OWN = Taint(key="own", effect="NoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("wants", "others"),
+    [
+        ({"cpu": "64"}, [Constraint.INSTANCE_TYPE]),
+        ({"cpu": "1", "nodeSelector": {"team": "web"}}, [Constraint.REQUIREMENTS]),
+        ({"cpu": "4"}, [Constraint.LIMITS]),
+        ({"cpu": "1"}, []),
+    ],
+)
+def test_beside_a_taint_is_said_what_would_be_in_the_way_if_it_were_tolerated(
+    wants: Any, others: list[Constraint]
+) -> None:
+    tainted = template("special", types=LARGE_AND_SMALL, taints=(OWN,), remaining={"cpu": 2000})
+
+    plan = solve(scene(tainted), [pod("p", **wants)])
+
+    (reasons,) = plan.refused.values()
+    assert [one.constraint for one in reasons] == [Constraint.TAINT, *others]
+
+
+def test_a_taint_that_alone_is_not_in_the_way_does_not_come_first() -> None:
+    on = scene(
+        template("special", types=LARGE_AND_SMALL, taints=(OWN,), weight=9),
+        template("general", types=LARGE_AND_SMALL),
+    )
+
+    plan = solve(on, [pod("p", cpu="64")])
+
+    (reasons,) = plan.refused.values()
+    assert [(one.where, one.constraint) for one in reasons] == [
+        ("general", Constraint.INSTANCE_TYPE),
+        ("special", Constraint.TAINT),
+        ("special", Constraint.INSTANCE_TYPE),
+    ]
+
+
+def test_a_provisioner_that_the_pod_did_not_choose_says_nothing() -> None:
+    on = scene(
+        template("broken", problem="provisioner/broken: spec: it is wrong"),
+        template("tainted", types=LARGE_AND_SMALL, taints=(OWN,)),
+        template("chosen", types=LARGE_AND_SMALL),
+    )
+
+    plan = solve(on, [pod("p", cpu="64", nodeSelector={names.PROVISIONER_NAME: "chosen"})])
+
+    (reasons,) = plan.refused.values()
+    assert [one.where for one in reasons] == ["chosen"]

@@ -159,6 +159,7 @@ def test_every_provisioner_says_why_not_and_of_many_the_rest_are_counted() -> No
     world = planned(waiting(cpu="1000"), *tainted, provisioner("general"))
 
     (event,) = world.events("FailedScheduling")
-    assert event.message.count("taint: own") == report.PLACES_SAID_MAX
+    assert event.message.count("no type has room") == report.PLACES_SAID_MAX
+    assert event.message.index("(at general)") < event.message.index("taint: own")
     assert event.message.endswith("; and 3 more provisioners")
     assert "(at own-0)" in event.message

@@ -10,10 +10,11 @@ Must not: refuse anything; whoever asks has found out that nothing is left.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from itertools import combinations
 
 from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.scene import Template
 from unmoor.engine.sites import OF_NO_TYPE, all_suiting, type_label
 from unmoor.engine.wish import Wish
 from unmoor.model import names, resources
@@ -73,6 +74,15 @@ def no_such_provisioner(wish: Wish, called: Collection[str]) -> Refusal | None:
     return Refusal(Constraint.REQUIREMENTS, names.PROVISIONER_NAME, words)
 
 
+def meant_by(wish: Wish, templates: Sequence[Template]) -> Sequence[Template]:
+    """Return those that the pod does not leave out by name; all of them where it leaves out all."""
+    names_wanted = [way.get(names.PROVISIONER_NAME) for way in wish.ways]
+    meant = [
+        one for one in templates if any(wanted.allows(one.provisioner) for wanted in names_wanted)
+    ]
+    return meant or templates
+
+
 def largest(types: Iterable[InstanceType], requests: Resources) -> str:
     """Name the largest type in what none of them has enough of; "" when each has some such type."""
     listed = list(types)
@@ -87,9 +97,15 @@ def largest(types: Iterable[InstanceType], requests: Resources) -> str:
 
 
 def nearest(value: str, known: Collection[str]) -> str:
-    """Return which of these is meant, perhaps; "" when none is like it."""
-    found = get_close_matches(value, sorted(known)[:ALIKE_MAX], 1, ALIKE)
+    """Return which of these is meant, perhaps; "" when none is like it, or several just as much."""
+    found = get_close_matches(value, sorted(known)[:ALIKE_MAX], 2, ALIKE)
+    if len(found) > 1 and _likeness(value, found[0]) == _likeness(value, found[1]):
+        return ""
     return found[0] if found else ""
+
+
+def _likeness(value: str, other: str) -> float:
+    return SequenceMatcher(None, other, value).ratio()
 
 
 def _sold_nowhere(

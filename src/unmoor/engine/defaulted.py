@@ -14,15 +14,16 @@ from collections.abc import Iterable
 import msgspec
 
 from unmoor.engine import blame
-from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.refusal import Constraint, Refusal, Refusals
 from unmoor.engine.scene import Template
 from unmoor.engine.sites import suits
 from unmoor.engine.wish import Wish
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.provisioner import NARROWS_TYPES
+from unmoor.model.requirement import Requirements
 from unmoor.model.resources import PODS, Resources
-from unmoor.model.wording import joined, named
+from unmoor.model.wording import counted, joined, named
 
 
 def listed(requests: Resources) -> str:
@@ -31,19 +32,47 @@ def listed(requests: Resources) -> str:
     return joined(f"{name} {amount}" for name, amount in resources.render(shown).items())
 
 
-def by_default(
-    refusals: tuple[Refusal, ...], template: Template, wish: Wish
-) -> tuple[Refusal, ...]:
-    """Return the same reasons; where a default of the provisioner decides, it is named."""
-    return tuple(_explained(one, template, wish) for one in refusals)
+def no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Resources) -> Refusal:
+    """Say which of the three it was: room, the requirements, or the offerings."""
+    roomy = [one for one in types if resources.fits(requests, one.allocatable)]
+    asked = listed(requests)
+    if not roomy:
+        return Refusal(Constraint.INSTANCE_TYPE, "resources", f"no type has room for {asked}")
+    words = (
+        f"of {counted(len(roomy), 'type')} with room for {asked} none is to be had with {wanted}"
+    )
+    return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
 
 
-def _explained(one: Refusal, template: Template, wish: Wish) -> Refusal:
+def with_all_types(template: Template) -> Template | None:
+    """What it would be if its defaults left out no types, None when they leave out none."""
+    if not template.left_out:
+        return None
+    return msgspec.structs.replace(
+        template,
+        requirements=Requirements.all_of(
+            one for one in template.requirements if one.key not in template.defaults & NARROWS_TYPES
+        ),
+        types=template.types + template.left_out,
+        defaults=template.defaults - NARROWS_TYPES,
+        left_out=(),
+    )
+
+
+def by_default(refusals: Refusals, template: Template, wish: Wish, still: Refusals) -> Refusals:
+    """Return the same reasons; where a default of the provisioner decides, it is named.
+
+    ``still``: what would be in the way if the defaults left out no types.
+    """
+    return tuple(_explained(one, template, wish, still) for one in refusals)
+
+
+def _explained(one: Refusal, template: Template, wish: Wish, still: Refusals) -> Refusal:
     who = f"provisioner {template.provisioner}"
     if one.constraint is Constraint.REQUIREMENTS and one.subject in template.defaults:
         more = f"that is the default, as {who} has no requirement on it: add one"
     elif one.constraint is Constraint.INSTANCE_TYPE:
-        more = _by_default(template, wish) or _to_blame(template, wish)
+        more = _by_default(template, wish, still) or _to_blame(template, wish)
     else:
         more = ""
     if not more:
@@ -51,15 +80,16 @@ def _explained(one: Refusal, template: Template, wish: Wish) -> Refusal:
     return msgspec.structs.replace(one, missing=f"{one.missing} ({more})")
 
 
-def _by_default(template: Template, wish: Wish) -> str:
-    """Types that would do, if the defaults did not leave them out."""
+def _by_default(template: Template, wish: Wish, still: Refusals) -> str:
+    """Types that would do, if the defaults did not leave them out, and what to do about that."""
     others = _would_do(template.left_out, template, wish)
     if not others or _would_do(template.types, template, wish):
         return ""
+    remedy = f"even with these: {still[0]}" if still else _remedy(others, template)
     return (
         f"{named(tuple(kind.name for kind in others))} would do, but provisioner "
         f"{template.provisioner} says nothing of instance types, and by default gets "
-        f"{_defaults(template)}: {_remedy(others, template)}"
+        f"{_defaults(template)}: {remedy}"
     )
 
 

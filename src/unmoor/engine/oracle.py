@@ -24,7 +24,7 @@ import msgspec
 from unmoor.engine import blame, judge
 from unmoor.engine import company as companies
 from unmoor.engine.company import Company, Potential, Site
-from unmoor.engine.defaulted import by_default, listed
+from unmoor.engine.defaulted import by_default, no_type, with_all_types
 from unmoor.engine.held import collisions
 from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan, name_of
@@ -48,7 +48,6 @@ from unmoor.model.instance import InstanceType
 from unmoor.model.pod import Pod
 from unmoor.model.requirement import IN, Requirement, Requirements
 from unmoor.model.resources import CPU, MEMORY, Resources
-from unmoor.model.wording import counted
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 ROUNDS_KEPT_MAX = 3
@@ -111,7 +110,7 @@ def _fit(wish: Wish, company: Company, machine: Opened, way: Requirements) -> Fi
     wanted = machine.requirements.intersection(way)
     types = types_left(machine.types, wanted, requests)
     if not types:
-        return (_no_type(machine.types, wanted, requests),)
+        return (no_type(machine.types, wanted, requests),)
     found: Fit | Refusals = Fit(wanted, types)
     for key in company.keys:
         if isinstance(found, Fit):
@@ -142,23 +141,11 @@ def _in_a_domain(
         left = types_left(types, narrowed, requests)
         if left:
             return Fit(narrowed, left)
-    return (_no_type(types, wanted, requests),)
+    return (no_type(types, wanted, requests),)
 
 
 def _one_of(key: str, *values: str) -> Requirements:
     return Requirements.all_of((Requirement.of(key, IN, values),))
-
-
-def _no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Resources) -> Refusal:
-    """Which of the three it was: room, the requirements, or the offerings."""
-    roomy = [one for one in types if resources.fits(requests, one.allocatable)]
-    asked = listed(requests)
-    if not roomy:
-        return Refusal(Constraint.INSTANCE_TYPE, "resources", f"no type has room for {asked}")
-    words = (
-        f"of {counted(len(roomy), 'type')} with room for {asked} none is to be had with {wanted}"
-    )
-    return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
 
 
 class Run:
@@ -347,16 +334,10 @@ class Run:
         called = [one.provisioner for one in self.scene.templates]
         if called and (unknown := blame.no_such_provisioner(wish, called)) is not None:
             return [(unknown,)]
-        found = [
+        return [
             at_place(one.provisioner, self._template_refusals(wish, company, one))
-            for one in self.scene.templates
+            for one in blame.meant_by(wish, self.scene.templates)
         ]
-        meant = [
-            refusals
-            for refusals in found
-            if all(one.subject != names.PROVISIONER_NAME for one in refusals)
-        ]
-        return meant or found
 
     def _answers(self, wish: Wish, company: Company) -> Iterator[Refusals]:
         for machine in self.opened:
@@ -373,7 +354,14 @@ class Run:
         machine = Opened(self._next_name(), template, template.types)
         found = fit(wish, company, machine)
         if not isinstance(found, Fit):
-            return by_default(found, template, wish)
+            if any(one.constraint is Constraint.TAINT for one in found):
+                # To tolerate a taint is a remedy only where nothing else is in the way.
+                bare = msgspec.structs.replace(template, taints=())
+                more = self._template_refusals(wish, company, bare)
+                return tuple(dict.fromkeys((*found, *more)))
+            wider = with_all_types(template)
+            still = () if wider is None else self._template_refusals(wish, company, wider)
+            return by_default(found, template, wish, still)
         if template.hold is not None and not self.may_have_one_more(template):
             return (Refusal(Constraint.ON_HOLD, template.provisioner, template.hold.words),)
         left = Left(
