@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.builders import machine, node
 from tests.lifecycle.driver import World
 from tests.lifecycle.pending import homeless, planned, provisioner, the_one, waiting, wanting
@@ -163,3 +165,46 @@ def test_every_provisioner_says_why_not_and_of_many_the_rest_are_counted() -> No
     assert event.message.index("(at general)") < event.message.index("taint: own")
     assert event.message.endswith("; and 3 more provisioners")
     assert "(at own-0)" in event.message
+
+
+def told(*looks: tuple[float, Refusal]) -> list[str]:
+    """What a pod hears that is refused for these reasons, each at its second."""
+    pod = waiting("web", cpu="100")
+    world, wanted, known = wanting(pod), Wanting(pending=(pod,)), report.Told()
+    heard, at = [], 0.0
+    for when, why in looks:
+        world.wait(when - at)
+        at = when
+        result = Result(scene=Scene(view=world.view), plan=Plan(refused={pod.key: (why,)}))
+        events, known = report.events(world.view, wanted, result, known, world.moment)
+        heard += [event.message.rpartition(": ")[2] for event in events]
+    return heard
+
+
+TAINTED = Refusal(Constraint.TAINT, "own", "no toleration")
+SHORT, SHORTER = (Refusal(Constraint.RESOURCES, "cpu", f"{n} short") for n in (4, 31))
+
+
+@pytest.mark.parametrize(
+    ("looks", "heard"),
+    [
+        pytest.param([(0, SHORT), (10, SHORT)], ["4 short"], id="the same"),
+        pytest.param([(0, SHORT), (10, SHORTER)], ["4 short"], id="only the figure is another"),
+        pytest.param([(0, SHORT), (10, TAINTED)], ["4 short", "no toleration"], id="another"),
+        pytest.param(
+            [(0, SHORT), (10, TAINTED), (20, SHORTER)],
+            ["4 short", "no toleration", "31 short"],
+            id="the first again",
+        ),
+        pytest.param(
+            [(at * 10, (SHORT, TAINTED)[at % 2]) for at in range(30)],
+            ["4 short", "no toleration", "4 short"],
+            id="to and fro",
+        ),
+        pytest.param([(0, SHORT), (301, SHORTER)], ["4 short", "31 short"], id="later"),
+    ],
+)
+def test_another_reason_replaces_the_one_that_was_told(
+    looks: list[tuple[float, Refusal]], heard: list[str]
+) -> None:
+    assert told(*looks) == heard

@@ -1,7 +1,8 @@
 """What is said of a plan: which pods go where, which find no place, and what each waits for.
 
 Eleven thousand pods are no storm: where a pod goes is an event at a limited rate (spec 10.2), and
-why it has no place is one every five minutes, of so many pods in one pass. Events come before
+why it has no place is one every five minutes, of so many pods in one pass; another reason than
+the one that was told is told at once, a few times in those minutes. Events come before
 verdicts: who is to be told is told, also where not everybody's reason can be worked out.
 
 Must not: decide anything.
@@ -9,6 +10,7 @@ Must not: decide anything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -35,10 +37,15 @@ NOMINATED_RATE_PER_S = 5.0
 NOMINATED_BURST = 10.0
 FAILED_MAX = 100
 """So many pods are told in one pass that they have no place; the others in the next."""
+CAUSES_MAX = 3
+"""So often in ``cadence.failedSchedulingDedupe`` a pod is told why: reasons may come and go."""
 REFUSALS_SAID_MAX = 3
 """So many reasons of one place are said."""
 PLACES_SAID_MAX = 4
 """So many provisioners, a node among them, say their reasons; the others are counted."""
+
+
+_FIGURE = re.compile(r"\d+")
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +61,21 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     made: dict[str, tuple[int, int]] = {}
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """Since when (monotonic) a pod has been told that it has no place, why, and how often."""
+
+    at: float
+    cause: str
+    times: int = 1
+
+
 class Told(msgspec.Struct, frozen=True):
-    """Droppable. Of pods (uid) that still wait: where each was said to go, and when it was said
-    that it has no place (monotonic). ``allowed``: how many were allowed to be told, at ``at``.
+    """Droppable. Of pods (uid) that still wait: where each was said to go, and why it was said
+    that it has no place. ``allowed``: how many were allowed to be told, at ``at``.
     """
 
     nominated: dict[str, str] = {}
-    failed: dict[str, float] = {}
+    failed: dict[str, Failure] = {}
     allowed: float = NOMINATED_BURST
     at: float = 0.0
 
@@ -83,30 +98,62 @@ def events(
     allowed = told.allowed + NOMINATED_RATE_PER_S * max(moment.mono - told.at, 0.0)
     allowed = min(allowed, NOMINATED_BURST)
     again_s = view.settings.cadence.failed_scheduling_dedupe_s
+    causes = _Causes(result.plan)
     said: list[Publish] = []
     told_now = 0
     for pod in wanting.pending:
-        place, at = result.places.get(pod.key), told.failed.get(pod.uid)
+        place, known = result.places.get(pod.key), told.failed.get(pod.uid)
+        if known is not None and moment.mono >= known.at + again_s:
+            known = None
         if place is not None:
-            known = told.nominated.get(pod.uid) == str(place)
-            if not known and allowed >= 1:
+            is_told = told.nominated.get(pod.uid) == str(place)
+            if not is_told and allowed >= 1:
                 allowed -= 1
                 said.append(_nominated(pod, place))
-                known = True
-            if known:
+                is_told = True
+            if is_told:
                 nominated[pod.uid] = str(place)
-            if at is not None and moment.mono < at + again_s:
-                failed[pod.uid] = at  # It may lose that place again.
-            continue
-        if (at is None or moment.mono >= at + again_s) and told_now < FAILED_MAX:
-            failures = [event for one in _refused(pod, result) for event in say(one)]
-            if failures:
-                said += failures
+        elif told_now < FAILED_MAX:
+            now = _failure(known, causes.of(pod), moment)
+            if now is not None and now is not known:
+                said += [event for one in _refused(pod, result) for event in say(one)]
                 told_now += 1
-                at = moment.mono
-        if at is not None:
-            failed[pod.uid] = at
+                known = now
+        if known is not None:
+            failed[pod.uid] = known  # Also of one that has a place: it may lose that again.
     return tuple(said), Told(nominated, failed, allowed, moment.mono)
+
+
+class _Causes:
+    """Why pods have no place, without their names and without figures, which change all the time.
+
+    Equal pods have one and the same reasons, so each is worded once.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._words: dict[int, str] = {}
+
+    def of(self, pod: Pod) -> str:
+        """Return "" where there is none, or it has not been worked out."""
+        refusals = self._plan.refused.get(pod.key)
+        if not refusals:
+            return ""
+        found = self._words.get(id(refusals))
+        if found is None:
+            found = self._words[id(refusals)] = _FIGURE.sub("#", _said(refusals))
+        return found
+
+
+def _failure(known: Failure | None, cause: str, moment: Moment) -> Failure | None:
+    """Return what is told from now on; the same as before where nothing new is to be said."""
+    if not cause:
+        return known
+    if known is None:
+        return Failure(moment.mono, cause)
+    if known.cause == cause or known.times >= CAUSES_MAX:
+        return known
+    return Failure(known.at, cause, known.times + 1)
 
 
 def types_unknown(pod: Pod, problem: Problem) -> Verdict:
