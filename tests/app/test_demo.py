@@ -295,7 +295,7 @@ def test_a_pod_that_fits_nowhere_is_told_and_fails(tmp_path: Path) -> None:
     result = play(str(tmp_path))
 
     assert result.exit_code == 1
-    assert "no type has room for cpu 250m, memory 5Pi (at general)" in result.stdout
+    assert "no type has room for cpu 250m, memory 5Pi (the largest in memory is " in result.stdout
     assert "this did not hold: every pod has a place" in result.stderr
     assert "nothing has changed for 6" in result.stdout, "it goes on when nothing comes of waiting"
     waiting = re.search(r"broken  every pod has a place \((.*)\)", result.stdout)
