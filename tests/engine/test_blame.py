@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.scenes import ZONES, instance_type
+from unmoor.engine import blame
 from unmoor.engine.blame import nearest, words_of
 from unmoor.model import names
 from unmoor.model.instance import OfferingName
@@ -136,3 +137,16 @@ def test_what_several_are_equally_like_is_none_of_them(value: str, meant: str) -
     known = ("us-east-1a", "us-east-1b", "us-west-2a", "m5.large", "m5a.large")
 
     assert nearest(value, known) == meant
+
+
+def test_of_thousands_of_values_a_few_are_compared() -> None:
+    """The slip that comes after them is not looked at; all are named, as far as there is room."""
+    others = [f"a{at:04}" for at in range(5_000)]
+    few, many = (
+        Requirements.all_of([Requirement.of(names.INSTANCE_TYPE, "In", [*those, "m5.larg"])])
+        for those in (others[: blame.ASKED_MAX - 1], others)
+    )
+
+    assert words_of(few, TYPES, ()).endswith("; did you mean m5.large?")
+    assert words_of(many, TYPES, ()).endswith("; there is m5.large, m6g.large, m6g.xlarge")
+    assert len(words_of(many, TYPES, ())) < 600

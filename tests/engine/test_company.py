@@ -261,3 +261,16 @@ def test_a_zone_that_a_later_machine_opens_counts_from_the_next_plan_on() -> Non
     assert [one.constraint for one in refused[spread_out.key]] == [Constraint.SPREAD]
     in_use = place("c", ZONES[2], pod("small", node="c", labels=WEB), cpu="1")
     assert solve(scene(*there, in_use), [spread_out]).placements == {spread_out.key: "a"}
+
+
+def test_nodes_without_the_label_of_a_soft_spread_count_for_the_hard_one() -> None:
+    """As kube-scheduler counts: only what must be even says which nodes are looked at."""
+    bare = place(
+        "bare", ZONES[0], *(pod(f"there-{at}", labels=WEB, node="bare") for at in range(2))
+    )
+    first = place("first", ZONES[0], labels={"rack": "r1"})
+    second = place("second", ZONES[1], labels={"rack": "r1"})
+    soft = {**spread("rack"), "whenUnsatisfiable": "ScheduleAnyway"}
+    even = pod("even", labels=WEB, topologySpreadConstraints=[spread(names.ZONE), soft])
+
+    assert solve(scene(bare, first, second), [even]).placements["default", "even"] == "second"

@@ -226,6 +226,12 @@ def it_counts_beside_itself_for_a_pod_that_comes_back() -> Fact:
     return Fact([*cluster, attachment("v-x", on="a")], pod(**mounts("x")), "b", COUNT)
 
 
+def a_full_node_takes_a_pod_that_brings_nothing_new_to_attach() -> Fact:
+    """Even one that has more than it may: kube-scheduler looks only at drivers with new volumes."""
+    cluster = [node("a"), csi_node("a", count=1), *_bound("x", "y")]
+    return Fact([*cluster, pod("old", on="a", **mounts("x", "y"))], pod(**mounts("x")), "a")
+
+
 def a_volume_of_another_driver_that_is_attached_does_not_count() -> Fact:
     cluster = [node("a"), csi_node("a", count=1), *_bound("x", driver="nfs.example.com")]
     cluster += [*_bound("y"), attachment("v-x", on="a", driver="nfs.example.com")]

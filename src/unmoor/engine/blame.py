@@ -25,6 +25,10 @@ from unmoor.model.wording import joined, named
 
 PAIRS_OF_MAX = 12
 """Of more requirements than this no two are looked at together: all types are, for each pair."""
+TRIED_MAX = 100
+"""So many requirements at most are left out, one after the other."""
+ASKED_MAX = 20
+"""Of so many values that are not there the nearest is looked for; a slip is one, or a few."""
 ALIKE = 0.85
 """So alike are two values, at 1 the same, of which one is a slip of the pen: arm64 is no amd64."""
 ALIKE_MAX = 1_000
@@ -56,7 +60,7 @@ def words_of(
     each.sort(key=lambda one: one.key not in defaults)  # What nobody has asked for goes first.
     most = 2 if len(each) <= PAIRS_OF_MAX else 1
     for count in range(1, most + 1):
-        for blamed in combinations(each, count):
+        for blamed in combinations(each[:TRIED_MAX], count):
             if is_on_sale(types, _without(requirements, blamed)):
                 return _is_in_the_way(blamed, requirements, types, defaults)
     return "no instance type suits all of them"
@@ -68,7 +72,7 @@ def no_such_provisioner(wish: Wish, called: Collection[str]) -> Refusal | None:
     asked = sorted({value for one in wanted for value in one.values})
     if not asked or any(one.is_complement for one in wanted) or set(asked) & set(called):
         return None
-    meant = [found for value in asked if (found := nearest(value, called))]
+    meant = _meant(asked, called)
     hint = f"did you mean {named(tuple(meant))}?" if meant else _offered(called)
     words = f"no provisioner is called {named(tuple(asked))}; {hint}"
     return Refusal(Constraint.REQUIREMENTS, names.PROVISIONER_NAME, words)
@@ -96,6 +100,10 @@ def largest(types: Iterable[InstanceType], requests: Resources) -> str:
     return ""
 
 
+def _meant(asked: Sequence[str], known: Collection[str]) -> list[str]:
+    return [found for value in asked[:ASKED_MAX] if (found := nearest(value, known))]
+
+
 def nearest(value: str, known: Collection[str]) -> str:
     """Return which of these is meant, perhaps; "" when none is like it, or several just as much."""
     found = get_close_matches(value, sorted(known)[:ALIKE_MAX], 2, ALIKE)
@@ -115,7 +123,7 @@ def _sold_nowhere(
     for one in requirements:
         known = frozenset() if one.is_complement else _known(one.key, types)
         if known and one.values and not one.values & known:
-            meant = [found for value in sorted(one.values) if (found := nearest(value, known))]
+            meant = _meant(sorted(one.values), known)
             hint = f"did you mean {named(tuple(meant))}?" if meant else _offered(known)
             yield f"nothing is sold with {one}{_default(one, defaults)}; {hint}"
 
