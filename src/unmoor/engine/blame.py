@@ -21,7 +21,7 @@ from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.requirement import Requirement, Requirements, integer
 from unmoor.model.resources import Resources
-from unmoor.model.wording import joined, named
+from unmoor.model.wording import NAMED_MAX, named
 
 PAIRS_OF_MAX = 12
 """Of more requirements than this no two are looked at together: all types are, for each pair."""
@@ -55,7 +55,8 @@ def words_of(
     if not types or is_on_sale(types, requirements):
         return ""
     if unknown := list(_sold_nowhere(requirements, types, defaults)):
-        return joined(unknown, "; ")
+        more = len(unknown) - NAMED_MAX
+        return "; ".join(unknown[:NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
     each = [one for one in requirements if one.key not in OF_NO_TYPE]
     each.sort(key=lambda one: one.key not in defaults)  # What nobody has asked for goes first.
     most = 2 if len(each) <= PAIRS_OF_MAX else 1
