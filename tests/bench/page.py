@@ -23,7 +23,7 @@ HEAD = """\
 # Performance
 
 unmoor is designed for 5,000 nodes and 150,000 pods. This page says what that costs, with goals, as
-measured on one machine. `make bench` measures again (five minutes of processor time, 2 GB of
+measured on one machine. `make bench` measures again (eight minutes of processor time, 2 GB of
 memory), `make bench BENCH="sync watch"` some of it, and `make performance` writes this page from
 what was measured last.
 
@@ -93,8 +93,8 @@ WHY = {
         "rest are rows, and what is kept of each class and of each answer for the next pass"
     ),
     ("engine-changed", "both"): (
-        "these changes touch every fourth node, and the pods of each are added up anew, once as a "
-        "place and once as a row; the goal waits for sums that follow what comes and goes"
+        "these changes touch every fourth node, and who came and went there is found by comparing "
+        "all its pods, twice: for the place and for its row"
     ),
 }
 """Why a goal is missed, by benchmark and figure. Said only while it is."""
