@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from tests.e2e.rest import Refused, Rest
+from tests.facts import reading
 from unmoor.model.base import JSON
 
 CORE: Final = "/api/v1"
@@ -108,11 +109,13 @@ class HollowCluster:
         self._rest = rest
         self._used: set[str] = set()
         self._claims: dict[str, JSON] = {}
+        self._taken: set[str] = set()
 
     async def furnish(self, objects: Iterable[JSON], coming: Iterable[JSON] = ()) -> None:
         """Create them all, in no order, but namespaces first; these need not be told.
 
-        Claims of the volumes of a pod's own are kept until it comes.
+        Claims of the volumes of a pod's own are kept until it comes; what is only called like one
+        is there before.
         """
         known = [body for body in objects if body["kind"] in {*CLUSTER_WIDE, *NAMESPACED}]
         spaces = {body["metadata"]["name"]: body for body in known if body["kind"] == "Namespace"}
@@ -122,14 +125,22 @@ class HollowCluster:
             spaces.setdefault(name, {"kind": "Namespace", "metadata": {"name": name}})
         await _all(self._space(body) for body in spaces.values())
         pods = [*(body for body in known if body["kind"] == "Pod"), *coming]
-        owned = {f"{_namespace(pod)}/{name}" for pod in pods for name, _ in own_claims(pod)}
         claims = {key(body): body for body in known if body["kind"] == "PersistentVolumeClaim"}
-        self._claims = {name: claims[name] for name in owned & claims.keys()}
+        called = [
+            (name, pod)
+            for pod in pods
+            for own, _ in own_claims(pod)
+            if (name := f"{_namespace(pod)}/{own}") in claims
+        ]
+        self._claims = {
+            name: claims[name] for name, pod in called if reading.is_made_for(claims[name], pod)
+        }
+        self._taken = {name for name, _ in called} - self._claims.keys()
         await _all(
             self.create(body)
             for body in known
             if body["kind"] != "Namespace"
-            and not (body["kind"] == "PersistentVolumeClaim" and key(body) in owned)
+            and not (body["kind"] == "PersistentVolumeClaim" and key(body) in self._claims)
         )
 
     async def create(self, body: JSON, owner: JSON | None = None) -> JSON:
@@ -175,8 +186,9 @@ class HollowCluster:
         for name, template in own_claims(pod):
             metadata = {"name": name, "namespace": _namespace(pod)}
             made = {"kind": "PersistentVolumeClaim", "metadata": metadata, "spec": template["spec"]}
-            claim = self._claims.get(key(made), made)
-            await self.create(claim, {**owner, "controller": True})
+            if key(made) not in self._taken:
+                claim = self._claims.get(key(made), made)
+                await self.create(claim, {**owner, "controller": True})
 
 
 async def _all(requests: Iterable[Awaitable[object]]) -> None:

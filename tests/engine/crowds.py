@@ -8,7 +8,6 @@ zero, or missing, chooses what is plainest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -18,7 +17,6 @@ from tests.engine import of_facts
 from tests.engine.scenes import (
     TYPES,
     ZONES,
-    as_object,
     instance_type,
     place,
     pod,
@@ -26,86 +24,22 @@ from tests.engine.scenes import (
     scene,
     template,
 )
+from tests.engine.stored import DRIVER, NAMESPACES, OBJECTS
 from unmoor.engine.ports import HostPort
 from unmoor.engine.scene import Hold, Place, Scene, Started, Template
 from unmoor.model import names
-from unmoor.model.base import Object
-from unmoor.model.cluster import Namespace
 from unmoor.model.pod import Pod
-from unmoor.model.storage import (
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 from unmoor.model.taint import Taint
 
 T = TypeVar("T")
 BYTES = st.binary(min_size=400, max_size=400)
 """What scenes are drawn with. Fewer bytes end in zeros, and make scenes that are nearly empty."""
-NAMESPACES = ("default", "other")
 APPS = ("web", "db")
 KEYS = (names.ZONE, names.HOSTNAME, names.CAPACITY_TYPE, "rack")
 TAINTS = (
     Taint(key="dedicated", value="db", effect="NoSchedule"),
     Taint(key="old", effect="PreferNoSchedule"),
 )
-DRIVER = "disks.example.com"
-
-
-def _claims() -> list[Object]:
-    zonal = {"key": names.ZONE, "operator": "In", "values": [ZONES[1]]}
-    affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [zonal]}]}}
-    found: list[Object] = [
-        as_object(Namespace, {"metadata": {"name": "default", "labels": {"team": "a"}}}),
-        as_object(Namespace, {"metadata": {"name": "other", "labels": {"team": "b"}}}),
-        as_object(
-            PersistentVolume,
-            {
-                "metadata": {"name": "v"},
-                "spec": {"csi": {"driver": DRIVER, "volumeHandle": "h"}, "nodeAffinity": affinity},
-            },
-        ),
-        as_object(
-            VolumeAttachment,
-            {
-                "metadata": {"name": "v"},
-                "spec": {
-                    "attacher": DRIVER,
-                    "nodeName": "node-1",
-                    "source": {"persistentVolumeName": "v"},
-                },
-            },
-        ),
-        as_object(StorageClass, {"metadata": {"name": "now"}, "provisioner": DRIVER}),
-        as_object(
-            StorageClass,
-            {
-                "metadata": {"name": "fast"},
-                "provisioner": DRIVER,
-                "volumeBindingMode": "WaitForFirstConsumer",
-                "allowedTopologies": [
-                    {"matchLabelExpressions": [{"key": names.ZONE, "values": list(ZONES[:2])}]}
-                ],
-            },
-        ),
-    ]
-    specs: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("bound", {"volumeName": "v"}),
-        ("waiting", {"storageClassName": "fast"}),
-        ("second", {"storageClassName": "fast"}),
-        ("unbound", {"storageClassName": "now"}),
-        *((name, {"storageClassName": "fast"}) for name in ("p0-0-v", "p1-0-v", "p2-0-v")),
-        ("mine", {"storageClassName": "fast", "accessModes": ["ReadWriteOncePod"]}),
-    )
-    for namespace, (name, spec) in product(NAMESPACES, specs):
-        bound = {"annotations": {names.BIND_COMPLETED: "yes"}} if "volumeName" in spec else {}
-        meta = {"name": name, "namespace": namespace, **bound}
-        found.append(as_object(PersistentVolumeClaim, {"metadata": meta, "spec": spec}))
-    return found
-
-
-OBJECTS = _claims()
 
 
 class Dice:
@@ -229,7 +163,9 @@ CLAIMS: tuple[dict[str, Any], ...] = (
     ),
     {"ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}},
 )
-"""The claim of an ephemeral volume is there for the first pod of an owner only."""
+"""The claim of an ephemeral volume is there for the first pod of an owner only; the second has to
+do with one that was made for another pod, or with none.
+"""
 DISKS: tuple[dict[str, Any], ...] = (
     {"awsElasticBlockStore": {"volumeID": "d"}},
     {"gcePersistentDisk": {"pdName": "d"}},

@@ -16,7 +16,7 @@ from unmoor.model.snapshot import View
 
 
 def view_of(fact: Fact) -> View:
-    return reading.view_of([*fact.cluster, *reading.own_claims(fact.pod)])
+    return reading.view_of(fact.cluster, coming=[fact.pod])
 
 
 def fitting(fact: Fact, engine: Engine = planted.sound) -> set[str]:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.engine.crowds import DRIVER, OBJECTS, Dice, some_pods, some_scene
+from tests.engine.crowds import Dice, some_pods, some_scene
 from tests.engine.scenes import ZONES, place, pod, scene, template
+from tests.engine.stored import DRIVER, OBJECTS
 from unmoor.engine import oracle
 from unmoor.engine.bulk.whatif import WhatIf
 from unmoor.engine.refusal import Constraint

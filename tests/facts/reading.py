@@ -19,21 +19,29 @@ from unmoor.model.snapshot import View
 NAME_LABEL = "kubernetes.io/metadata.name"
 
 
-def view_of(objects: Iterable[JSON]) -> View:
-    """What a watch would have told of these objects; kinds that we do not watch are left out."""
+def view_of(objects: Iterable[JSON], coming: Iterable[JSON] = ()) -> View:
+    """What a watch would have told of these objects; kinds that we do not watch are left out.
+
+    ``coming``: pods of which only the claims of their own volumes are there.
+    """
     known = [one for one in objects if one["kind"] in KINDS]
-    return View.of(*map(read, (*known, *_missing_claims(known))))
+    return View.of(*map(read, (*known, *_missing_claims(known, coming))))
 
 
 def read(body: JSON) -> Any:
     """One object as its struct."""
-    metadata = {"uid": f"uid-{body['kind']}-{body['metadata']['name']}", **body["metadata"]}
+    metadata = {"uid": uid_of(body), **body["metadata"]}
     kind = KINDS[body["kind"]]
     if kind.is_namespaced:
         metadata.setdefault("namespace", "default")
     if body["kind"] == "Namespace":
         metadata["labels"] = {NAME_LABEL: metadata["name"], **metadata.get("labels", {})}
     return msgspec.convert({**body, "metadata": metadata}, kind.type, strict=False)
+
+
+def uid_of(body: JSON) -> str:
+    """The uid of an object: its own, or one after its kind and name."""
+    return str(body["metadata"].get("uid") or f"uid-{body['kind']}-{body['metadata']['name']}")
 
 
 def read_pod(body: JSON) -> Pod:
@@ -48,18 +56,26 @@ def own_claims(pod: JSON) -> Iterator[JSON]:
         if "ephemeral" in volume:
             name = f"{pod['metadata']['name']}-{volume['name']}"
             namespace = pod["metadata"].get("namespace") or "default"
+            owner = {"kind": "Pod", "name": pod["metadata"]["name"], "uid": uid_of(pod)}
+            owners = [{"apiVersion": "v1", **owner, "controller": True}]
             yield {
                 "kind": "PersistentVolumeClaim",
-                "metadata": {"name": name, "namespace": namespace},
+                "metadata": {"name": name, "namespace": namespace, "ownerReferences": owners},
                 "spec": volume["ephemeral"]["volumeClaimTemplate"]["spec"],
             }
 
 
-def _missing_claims(objects: Iterable[JSON]) -> Iterator[JSON]:
+def is_made_for(claim: JSON, pod: JSON) -> bool:
+    """True when a claim is controlled by the pod: it is not just called so."""
+    owners = claim["metadata"].get("ownerReferences", ())
+    return any(one.get("controller") and one["uid"] == uid_of(pod) for one in owners)
+
+
+def _missing_claims(known: Iterable[JSON], coming: Iterable[JSON]) -> Iterator[JSON]:
     """Claims of ephemeral volumes that are not told of: their controller makes them."""
-    known = list(objects)
+    known = list(known)
     there = {_key(one) for one in known if one["kind"] == CLAIMS.kind}
-    for one in known:
+    for one in (*known, *coming):
         if one["kind"] == PODS.kind:
             yield from (claim for claim in own_claims(one) if _key(claim) not in there)
 

@@ -275,6 +275,16 @@ def _ephemeral(storage: str = "later") -> JSON:
     return {"volumes": [{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]}
 
 
+ALIKE = ("new-tmp", "wrong-tmp")
+"""The claim of a pod's own volume, under each name that the pod has when it is asked about."""
+ALIEN = "(pod is not owner)"
+
+
+def _called_alike(**metadata: object) -> list[JSON]:
+    claims = [claim(name, storage_class="later") for name in ALIKE]
+    return [{**one, "metadata": {**one["metadata"], **metadata}} for one in claims]
+
+
 def a_volume_of_the_pods_own_is_made_where_its_class_says() -> Fact:
     return Fact([*_zones(), storage_class("later", zones="2")], pod(**_ephemeral()), "b", NONE_FREE)
 
@@ -283,6 +293,39 @@ def a_volume_of_the_pods_own_counts() -> Fact:
     cluster = [node("a"), node("b"), csi_node("a", count=1), csi_node("b", count=2)]
     cluster += [storage_class("later"), pod("old", on="a", **_ephemeral())]
     return Fact([*cluster, pod("older", on="b", **_ephemeral())], pod(**_ephemeral()), "b", COUNT)
+
+
+def a_claim_that_is_only_called_like_the_pods_own_refuses_every_node() -> Fact:
+    """The pod is not its owner, so it is somebody else's."""
+    return Fact(
+        [*_zones(), storage_class("later"), *_called_alike()], pod(**_ephemeral()), "", ALIEN
+    )
+
+
+def a_claim_of_an_earlier_pod_of_the_same_name_refuses_every_node() -> Fact:
+    """Until it is gone, and the controller makes one for the pod that is there now."""
+    before = {"apiVersion": "v1", "kind": "Pod", "name": "new", "uid": "of-an-earlier-pod"}
+    claims = _called_alike(ownerReferences=[{**before, "controller": True}])
+    return Fact([*_zones(), storage_class("later"), *claims], pod(**_ephemeral()), "", ALIEN)
+
+
+def a_claim_of_which_the_pod_is_an_owner_and_not_the_controller_refuses_every_node() -> Fact:
+    """No uid that it could name would do, so the fact may name any."""
+    one = {"apiVersion": "v1", "kind": "Pod", "name": "new", "uid": "uid-Pod-new"}
+    claims = _called_alike(ownerReferences=[one])
+    return Fact([*_zones(), storage_class("later"), *claims], pod(**_ephemeral()), "", ALIEN)
+
+
+def a_bound_claim_of_somebody_else_refuses_every_node_too() -> Fact:
+    claims = [claim(name, volume=f"v-{name}") for name in ALIKE]
+    held = [volume(f"v-{name}", claimed=name) for name in ALIKE]
+    return Fact([*_zones(), storage_class("later"), *claims, *held], pod(**_ephemeral()), "", ALIEN)
+
+
+def somebody_elses_claim_can_be_used_by_its_name() -> Fact:
+    """As a claim that is shared, which asks for no owner."""
+    cluster = [*_zones(), storage_class("later", zones="2"), claim("x-tmp", storage_class="later")]
+    return Fact(cluster, pod(**mounts("x-tmp")), "b", NONE_FREE)
 
 
 # ------------------------------------------------------------------------------------ one at a time

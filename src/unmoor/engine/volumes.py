@@ -3,7 +3,8 @@
 For each claim: is it in order, from which nodes can its volume be reached, which driver attaches
 it. As kube-scheduler has it: a claim that is bound goes where its volume is; one that waits for its
 first consumer goes where its class may make a volume; one that is to be bound at once and is not
-yet keeps its pod waiting, wherever.
+yet keeps its pod waiting, wherever. One that only happens to be called as the claim of a volume of
+the pod's own is somebody else's, and keeps it waiting, too: nobody would let the pod use it.
 
 Must not: choose a volume for a claim. A class that makes none ("no-provisioner") is refused until
 somebody has bound the claim: which of the volumes it would get, nobody can promise.
@@ -63,18 +64,23 @@ class Need(msgspec.Struct, frozen=True, gc=False):
 
 def needs_of(pod: Pod, view: View) -> tuple[Need, ...]:
     """Return what each claim of the pod asks, in the order of its volumes."""
-    return tuple(_need(pod.namespace, name, view) for name in claims_of(pod))
+    return tuple(_need(pod, name, own, view) for name, own in _used_by(pod).items())
 
 
 def claims_of(pod: Pod) -> tuple[str, ...]:
     """Return the names of the claims that the pod uses; its own are called ``<pod>-<volume>``."""
-    found = []
+    return tuple(_used_by(pod))
+
+
+def _used_by(pod: Pod) -> dict[str, str]:
+    """Each claim, and the volume of the pod's own that it is for; "" for one that it shares."""
+    found: dict[str, str] = {}
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
-            found.append(volume.persistent_volume_claim.claim_name)
+            found.setdefault(volume.persistent_volume_claim.claim_name, "")
         elif volume.ephemeral is not None:
-            found.append(f"{pod.name}-{volume.name}")
-    return tuple(dict.fromkeys(found))
+            found[f"{pod.name}-{volume.name}"] = volume.name
+    return found
 
 
 def attached_on(node: str, pods: Iterable[Pod], view: View) -> dict[str, set[str]]:
@@ -110,16 +116,38 @@ def _attachments(node: str, view: View) -> Iterator[tuple[str, str]]:
             yield one.spec.attacher, _driver_of(volume)[1]
 
 
-def _need(namespace: str, name: str, view: View) -> Need:
-    claim = view.get(CLAIMS, name, namespace)
+def _need(pod: Pod, name: str, own: str, view: View) -> Need:
+    claim = view.get(CLAIMS, name, pod.namespace)
     if claim is None:
         return Need(name, problem="there is no such claim")
     if claim.is_deleting:
         return Need(name, problem="the claim is being deleted")
+    if own and (problem := _not_its_own(claim, pod, own)):
+        return Need(name, problem=problem)
     is_exclusive = ONE_POD_ONLY in claim.spec.access_modes
     if claim.spec.volume_name:
         return msgspec.structs.replace(_bound(claim, view), is_exclusive=is_exclusive)
     return msgspec.structs.replace(_unbound(claim, view), is_exclusive=is_exclusive)
+
+
+def _not_its_own(claim: PersistentVolumeClaim, pod: Pod, volume: str) -> str:
+    """Why a claim is not the one of a volume of the pod's own; "" when it is.
+
+    kube-scheduler, kubelet and the controller that makes such claims all ask for the pod's uid: an
+    earlier pod of the same name is another one.
+    """
+    controller = claim.metadata.controller
+    if controller is None:
+        whose = "names no controller"
+    elif controller.uid == pod.uid:
+        return ""
+    else:
+        whose = f"names {controller.kind} {controller.name} with uid {controller.uid}"
+    return (
+        f"spec.volumes[{volume}].ephemeral needs a claim made for pod {pod.name} with uid "
+        f"{pod.uid}, but its metadata.ownerReferences {whose}: delete the claim, and it is made "
+        "anew, or give the pod or the volume another name"
+    )
 
 
 def _bound(claim: PersistentVolumeClaim, view: View) -> Need:

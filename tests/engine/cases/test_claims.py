@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from tests.engine import scenes
 from tests.engine.rounds import Rounds
 from tests.engine.scenes import ZONES, as_object, place, pod, reasons, template
+from unmoor.engine.bulk import greedy
 from unmoor.engine.refusal import Constraint
 from unmoor.engine.volumes import MIGRATED
 from unmoor.model import names
@@ -48,10 +51,21 @@ def volume(name: str, *zones: str, **source: Any) -> Any:
     return as_object(PersistentVolume, {"metadata": {"name": name}, "spec": spec})
 
 
-def claim(name: str, **spec: Any) -> Any:
+def claim(name: str, *owners: Any, **spec: Any) -> Any:
     bound = {"annotations": {names.BIND_COMPLETED: "yes"}} if "volumeName" in spec else {}
-    metadata = {"name": name, "namespace": "default", **bound}
+    metadata = {"name": name, "namespace": "default", "ownerReferences": owners, **bound}
     return as_object(PersistentVolumeClaim, {"metadata": metadata, "spec": spec})
+
+
+def owner(name: str, **more: Any) -> Any:
+    """The pod of this name as the one that a claim was made for."""
+    about = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": f"uid-{name}"}
+    return {**about, "controller": True, **more}
+
+
+def own_claim(pod_name: str, **spec: Any) -> Any:
+    """The claim of a pod of :func:`of_its_own`, as the controller makes it."""
+    return claim(f"{pod_name}-data", owner(pod_name), **spec)
 
 
 def using(name: str, *claims: str, **more: Any) -> Pod:
@@ -132,7 +146,8 @@ def test_where_volumes_are(
 ) -> None:
     """The volume is, or may be made, in zones 1 and 2; the pod wants 2 or 3, or 3 alone."""
     wanted = in_zone(expressions(TWO, THREE) if expected else expressions(THREE))
-    played = Rounds(template(), objects=[*ZONAL, claim(name, **spec)])
+    claimed = own_claim("p", **spec) if name == "p-data" else claim(name, **spec)
+    played = Rounds(template(), objects=[*ZONAL, claimed])
 
     plan = played.play(make("p", affinity=wanted))
 
@@ -161,7 +176,7 @@ def claims(count: int, **spec: Any) -> list[Any]:
 
 
 def own_claims(count: int, **spec: Any) -> list[Any]:
-    return [claim(f"p-{number}-data", **spec) for number in range(count)]
+    return [own_claim(f"p-{number}", **spec) for number in range(count)]
 
 
 def each(count: int) -> list[Pod]:
@@ -186,6 +201,7 @@ def bound(count: int, **source: Any) -> list[Any]:
 
 OLD, NEW = "2020-01-01T00:00:00Z", "2024-01-01T00:00:00Z"
 FAST = storage_class("fast")
+FAST_ONE = {"storageClassName": "fast"}
 LIMITS: list[tuple[str, list[Any], list[Pod], int]] = [
     ("T324 volumes", bound(3), each(3), 1),  # T324
     ("T324 volumes to be made", [FAST, *claims(3, storageClassName="fast")], each(3), 1),
@@ -269,3 +285,71 @@ def test_t324_an_unknown_class_launches_nothing() -> None:
 
     assert not plan.machines
     assert reasons(plan) == {Constraint.VOLUME}
+
+
+# A claim that is only called like that of a volume of the pod's own. kube-scheduler, too, goes by
+# the owner: tests/facts/volumes.py.
+
+NOT_MADE_FOR_IT = [
+    pytest.param((), "names no controller", id="nobody's"),
+    pytest.param((owner("p", controller=False),), "names no controller", id="the pod only owns it"),
+    pytest.param(
+        (owner("p", uid="uid-before"),),
+        "names Pod p with uid uid-before",
+        id="an earlier pod's of the same name",
+    ),
+    pytest.param(
+        (owner("db", kind="StatefulSet"),),
+        "names StatefulSet db with uid uid-db",
+        id="another object's",
+    ),
+]
+
+
+@pytest.mark.parametrize(("owners", "whose"), NOT_MADE_FOR_IT)
+@pytest.mark.parametrize("spec", [{"storageClassName": "fast"}, {"volumeName": "v"}])
+def test_a_claim_that_was_not_made_for_the_pod_keeps_it_waiting(
+    owners: tuple[Any, ...], whose: str, spec: dict[str, Any]
+) -> None:
+    objects = [FAST, volume("v"), claim("p-data", *owners, **spec)]
+
+    plan = Rounds(place("a", ONE), template(), objects=objects).play(of_its_own("p"), pod("other"))
+
+    assert list(plan.placements) == [("default", "other")]
+    (refusal,) = plan.refused["default", "p"]
+    assert str(refusal) == (
+        "volume: p-data: spec.volumes[data].ephemeral needs a claim made for pod p with uid uid-p, "
+        f"but its metadata.ownerReferences {whose}: delete the claim, and it is made anew, or give "
+        "the pod or the volume another name"
+    )
+
+
+def test_a_claim_made_for_the_pod_is_its_own_whoever_else_owns_it() -> None:
+    objects = [FAST, claim("p-data", owner("q", controller=False), owner("p"), **FAST_ONE)]
+
+    assert Rounds(place("a", ONE), objects=objects).play(of_its_own("p")).placements
+
+
+def test_a_pod_may_use_its_own_claim_by_name_besides_and_nobody_elses() -> None:
+    """The first volume takes it as a shared one, for which nobody asks whose it is."""
+    both = of_its_own("p").spec.volumes
+    shared = using("p", "p-data").spec.volumes
+    twice = structs.replace(pod("p"), spec=structs.replace(pod("p").spec, volumes=(*shared, *both)))
+
+    alien, own = (
+        Rounds(place("a", ONE), objects=[FAST, claim("p-data", *owners, **FAST_ONE)]).play(twice)
+        for owners in ((), (owner("p"),))
+    )
+
+    assert not alien.placements
+    assert own.placements
+
+
+def test_a_pod_that_comes_back_under_its_name_is_not_the_one_that_the_claim_is_for() -> None:
+    """One was asked about and is gone; the engine must not take its successor for it."""
+    before = of_its_own("p")
+    after = structs.replace(before, metadata=structs.replace(before.metadata, uid="uid-after"))
+    scene = scenes.scene(place("a", ONE), objects=[FAST, own_claim("p", **FAST_ONE)])
+    crowd = greedy.Greedy(scene, [before, after]).crowd
+
+    assert crowd.number_of(before) != crowd.number_of(after)

@@ -21,6 +21,9 @@ from unmoor.sim.actors.scoring import Score
 from unmoor.sim.actors.volumes import Volumes
 
 WEB = {"matchLabels": {"app": "web"}}
+DATA = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+OWN = {"spec": {"storageClassName": "disk", "accessModes": ["ReadWriteOnce"]}}
+SCRATCH = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": OWN}}]
 
 
 async def add_nodes(cluster: Cluster, **zones: str) -> None:
@@ -219,8 +222,7 @@ async def test_where_there_are_no_zones_a_volume_is_reached_from_one_host() -> N
     async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):
         await cluster.add_node("a", **{HOSTNAME: "host-a"})
         await add_claim(cluster, "data", binding="WaitForFirstConsumer")
-        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-        await cluster.add_pod("db", volumes=volumes)
+        await cluster.add_pod("db", volumes=DATA)
         await cluster.wait(3)
 
         claim = cluster.find(CLAIMS.ref("data", "default")) or {}
@@ -234,8 +236,7 @@ async def test_a_claim_that_waits_gets_its_volume_where_the_pod_goes() -> None:
         await add_nodes(cluster, a="z1", b="z2")
         await cluster.add_pod("weight", node="a", cpu="3")
         await add_claim(cluster, "data", binding="WaitForFirstConsumer")
-        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-        await cluster.add_pod("db", volumes=volumes)
+        await cluster.add_pod("db", volumes=DATA)
         await cluster.wait(3)
         assert places(cluster, "db") == "b"
         claim = cluster.find(CLAIMS.ref("data", "default")) or {}
@@ -251,7 +252,7 @@ async def test_a_claim_that_waits_gets_its_volume_where_the_pod_goes() -> None:
 
         # From now on the volume holds its pods in that zone, however full it is.
         await cluster.patch(NODES.ref("b"), {"spec": {"unschedulable": True}})
-        await cluster.add_pod("second", volumes=volumes)
+        await cluster.add_pod("second", volumes=DATA)
         await cluster.wait(2)
         assert said(cluster, "second")["message"] == (
             "0/2 nodes are available: 1 node(s) didn't match PersistentVolume's node affinity, "
@@ -265,8 +266,7 @@ async def test_room_is_held_while_a_volume_is_made() -> None:
     async with cluster.playing(Scheduler(cluster.stage)):
         await add_nodes(cluster, a="z1")
         await add_claim(cluster, "data", binding="WaitForFirstConsumer")
-        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-        await cluster.add_pod("db", cpu="3", volumes=volumes)
+        await cluster.add_pod("db", cpu="3", volumes=DATA)
         await cluster.wait(1)
         await cluster.add_pod("web", cpu="2")
         await cluster.wait(2)
@@ -283,9 +283,7 @@ async def test_a_pods_own_volume_gets_claim_and_volume() -> None:
     async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):
         await add_nodes(cluster, a="z1")
         await add_class(cluster, "Immediate")
-        template = {"spec": {"storageClassName": "disk", "accessModes": ["ReadWriteOnce"]}}
-        volumes = [{"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}]
-        await cluster.add_pod("db", volumes=volumes)
+        await cluster.add_pod("db", volumes=SCRATCH)
         await cluster.wait(5)
 
         assert places(cluster) == "a"
@@ -294,13 +292,28 @@ async def test_a_pods_own_volume_gets_claim_and_volume() -> None:
 
 
 @in_virtual_time
+async def test_a_pod_waits_for_the_claim_of_its_predecessor_to_go_and_gets_its_own() -> None:
+    cluster = Cluster()
+    async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):
+        await add_nodes(cluster, a="z1")
+        await add_claim(cluster, "db-scratch", binding="Immediate")
+        await cluster.add_pod("db", volumes=SCRATCH)
+        await cluster.wait(5)
+        assert places(cluster) == "-"
+        assert "its metadata.ownerReferences names no controller" in said(cluster, "db")["message"]
+
+        await cluster.delete(CLAIMS.ref("db-scratch", "default"))
+        await cluster.wait(5)
+        assert places(cluster) == "a"
+
+
+@in_virtual_time
 async def test_a_claim_is_chosen_a_node_anew_when_that_node_is_gone() -> None:
     cluster = Cluster()
     async with cluster.playing(Scheduler(cluster.stage)):
         await add_nodes(cluster, a="z1")
         await add_claim(cluster, "data", binding="WaitForFirstConsumer")
-        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-        await cluster.add_pod("db", volumes=volumes)
+        await cluster.add_pod("db", volumes=DATA)
         await cluster.wait(2)
         assert places(cluster) == "-"
         await cluster.delete(NODES.ref("a"))
@@ -317,8 +330,7 @@ async def test_a_pod_without_its_claim_says_so() -> None:
     cluster = Cluster()
     async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):
         await add_nodes(cluster, a="z1")
-        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-        await cluster.add_pod("db", volumes=volumes)
+        await cluster.add_pod("db", volumes=DATA)
         await cluster.wait(2)
         assert said(cluster, "db")["message"] == (
             '0/1 nodes are available: persistentvolumeclaim "data": there is no such claim.'
@@ -335,8 +347,7 @@ async def test_a_claim_that_names_its_volume_is_bound_once_there_is_one() -> Non
     async with cluster.playing(Scheduler(cluster.stage), Volumes(cluster.stage)):
         await add_nodes(cluster, a="z1")
         await cluster.create(CLAIMS, "data", {"storageClassName": "", "volumeName": "disk-1"})
-        volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-        await cluster.add_pod("db", volumes=volumes)
+        await cluster.add_pod("db", volumes=DATA)
         await cluster.wait(2)
         assert "is not bound to it yet" in said(cluster, "db")["message"]
 

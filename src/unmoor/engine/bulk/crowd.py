@@ -121,7 +121,7 @@ class Crowd:
         spec = pod.spec
         parts, sizes = (pod.metadata.labels, *_PARTS(spec)), _SIZES(spec)
         # Parts that are the same object are equal; the pods keep them alive as long as we look.
-        own = (pod.namespace, _own_name(pod), pod.is_deleting)
+        own = (pod.namespace, _itself(pod), pod.is_deleting)
         face = (*own, *map(id, parts))
         part = self._seen.get(face)
         if part is None:
@@ -195,10 +195,11 @@ class Crowd:
         return found
 
 
-def _own_name(pod: Pod) -> str:
-    """A pod with a volume of its own is like no other."""
+def _itself(pod: Pod) -> tuple[str, str] | None:
+    """A pod with a volume of its own is like no other, not even like one that had its name."""
     volumes = pod.spec.volumes
-    return pod.name if volumes and any(one.ephemeral is not None for one in volumes) else ""
+    is_one = volumes and any(one.ephemeral is not None for one in volumes)
+    return (pod.name, pod.uid) if is_one else None
 
 
 def fits_in(free: Amounts, row: Amounts) -> Flags:

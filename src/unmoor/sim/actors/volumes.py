@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from unmoor.engine.volumes import MIGRATED, NO_PROVISIONER, default_class
+from unmoor.engine.volumes import MIGRATED, NO_PROVISIONER, claims_of, default_class
 from unmoor.model import names
 from unmoor.model.base import JSON, Object
 from unmoor.model.kinds import CLAIMS, NODES, PODS, STORAGE_CLASSES, VOLUMES, ref_of
@@ -54,12 +54,23 @@ class Volumes(Actor):
         elif kind == CLAIMS.kind:
             if new is not None and not new.is_bound:
                 self.mark((_CLAIM, *new.key))
+            elif new is None and old is not None:
+                self._mark_pods(old)
         elif kind == VOLUMES.kind:
             if old is None and new is not None:
                 self._mark_claims(naming=True)
                 self.mark((_VOLUME, *new.key))
         elif (new is None) if kind == NODES.kind else (new is not None):
             self._mark_claims(naming=False)
+
+    def _mark_pods(self, claim: PersistentVolumeClaim) -> None:
+        """A claim is gone: a pod with a volume of its own may have waited for its name."""
+        for key, pod in sorted(self.store.all(PODS).items()):
+            is_near = pod.namespace == claim.namespace and any(
+                one.ephemeral for one in pod.spec.volumes
+            )
+            if is_near and claim.name in claims_of(pod):
+                self.mark((_POD, *key))
 
     def _mark_claims(self, *, naming: bool) -> None:
         """Look again at claims that are not bound, and name a volume or do not."""
