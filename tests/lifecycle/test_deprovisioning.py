@@ -14,7 +14,7 @@ from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, TERMINATIO
 from unmoor.lifecycle.effects import Create, Delete, Patch
 from unmoor.model import names
 from unmoor.model.disruption import Disruption, DisruptionPhase, LeftOut, LeftOutReason
-from unmoor.model.kinds import DISRUPTIONS
+from unmoor.model.kinds import DISRUPTIONS, MACHINES
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, Machine
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
@@ -65,6 +65,16 @@ def test_empty_nodes_go_together() -> None:
     assert world.counted("deprovisioning_actions_performed") == 1
     assert world.counted("machines_terminated") == 2
     assert len(world.events("DeprovisioningTerminating")) == 4
+
+
+def test_a_machine_that_is_not_launched_keeps_no_other_node_from_going() -> None:
+    """R39: the cloud may refuse it for hours."""
+    world = empties("a", machine("m-new", provider_id=""))
+    world.run(DEPROVISIONING, TERMINATION, CONDITIONS, for_s=30)
+
+    assert world.names("Node") == []
+    assert command(world).phase is DisruptionPhase.SUCCEEDED
+    assert [one.name for one in world.view.sorted(MACHINES) if not one.provider_id] == ["m-new"]
 
 
 def test_the_command_is_written_before_anything_is_touched() -> None:

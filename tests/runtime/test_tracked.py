@@ -82,6 +82,18 @@ def test_t197_it_stays_synced_while_nodes_get_their_provider_ids() -> None:
     follow(play, resources=(NODES, MACHINES), before=before)
 
 
+def test_it_is_synced_though_a_machine_has_no_provider_id() -> None:
+    """R39, instead of T201. It is among those that are to come, and no place yet."""
+
+    async def play(f: Followed) -> None:
+        await f.informer.wait_synced()
+        assert [key[1] for key in f.store.all(MACHINES)] == ["m-b"]
+        assert places(f) == ["a"]
+
+    before = all_of(node("a", "sim:///a"), machine("m-b", ""))
+    follow(play, resources=(NODES, MACHINES), before=before)
+
+
 @pytest.mark.parametrize(
     "resources",
     [
