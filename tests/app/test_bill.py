@@ -36,8 +36,9 @@ def test_what_runs_and_what_was_spent() -> None:
     cost = bill.cost("mine.json", before, 2 * HOUR)
 
     assert (cost.usd_per_h_before, cost.usd_per_h_after, cost.spent_usd) == (0.75, 0.25, 1.0)
-    assert cost.lines("it spent") == (
-        "the fleet costs 0.25 USD/h, 0.75 USD/h before; it spent 1 USD (prices: mine.json)",
+    assert " ".join(cost.lines("at first", "it spent")) == (
+        "the fleet costs 0.25 USD/h, and at first it cost 0.75 USD/h; it spent 1 USD "
+        "(prices: mine.json)"
     )
 
 
@@ -53,10 +54,10 @@ def test_machines_without_a_price_are_counted_beside_each_sum_and_named() -> Non
     assert (cost.usd_per_h_before, cost.unpriced_before) == (None, 1)
     assert (cost.usd_per_h_after, cost.unpriced_after) == (0.5, 1)
     assert (cost.spent_usd, cost.unpriced_spent, cost.unpriced) == (0.5, 2, ("a", "c"))
-    told, names = cost.lines("it spent")
+    told, names = cost.lines("at first", "it spent")
     assert told == (
         "the fleet costs at least 0.5 USD/h (1 machine without a price), "
-        "an unknown sum (1 machine without a price) before; "
+        "and at first it cost an unknown sum (1 machine without a price); "
         "it spent at least 0.5 USD (2 machines without a price) (prices: mine.json)"
     )
     assert names == "without a price: a, c"
@@ -82,4 +83,4 @@ def test_not_all_names_are_kept() -> None:
     cost = bill.cost("mine.json", Sum(), HOUR)
 
     assert (cost.unpriced_spent, len(cost.unpriced)) == (NAMES_KEPT + 1, NAMES_KEPT)
-    assert cost.lines("it spent")[1] == "without a price: m-0, m-1, m-2 and 998 more"
+    assert cost.lines("at first", "it spent")[1] == "without a price: m-0, m-1, m-2 and 998 more"

@@ -41,14 +41,17 @@ def known(offer: price_books.Offer) -> dict[str, float]:
 def test_nothing_said_is_the_catalogue() -> None:
     offer, about = price_books.offer()
 
-    assert (offer.types, offer.prices, about) == (ec2_types(), CATALOGUE, "")
+    assert (offer.types, offer.prices, about) == (ec2_types(), f"{CATALOGUE}, spot assumed", "")
     assert list_name() == CATALOGUE
 
 
 def test_a_percentage() -> None:
     offer, _ = price_books.offer("+10%")
 
-    assert offer.prices == f"{CATALOGUE} +10 %"
+    assert offer.prices == f"{CATALOGUE} +10 %, spot assumed"
+    m5 = offer.types_by_name["m5.large"]
+    assert m5.book_of("on-demand") == f"{CATALOGUE} +10 %"
+    assert m5.book_of("spot") == f"{CATALOGUE} +10 %, spot assumed"
     assert known(offer)["a on-demand"] == pytest.approx(0.1056)
 
 
@@ -56,6 +59,7 @@ def test_a_file_says_all(book: Path) -> None:
     offer, about = price_books.offer(str(book))
 
     assert (offer.prices, about) == ("mine.json", "")
+    assert offer.types_by_name["m5.large"].book_of("spot") == "mine.json"
     assert known(offer) == {"a on-demand": 0.2, "a spot": 0.04, "b spot": 0.04, "c spot": 0.04}
     assert all(
         sold.price_usd_per_h is None
@@ -68,7 +72,7 @@ def test_a_file_says_all(book: Path) -> None:
 def test_a_file_and_the_rest_of_the_catalogue(book: Path) -> None:
     offer, _ = price_books.offer(str(book), keeps_rest=True)
 
-    assert offer.prices == f"mine.json, the rest {CATALOGUE}"
+    assert offer.prices == f"mine.json, the rest {CATALOGUE}, spot assumed"
     assert known(offer)["a on-demand"] == 0.2
     assert known(offer)["b on-demand"] == 0.096
     [nano] = (one for one in ec2_types() if one.name == "t3.nano")
@@ -122,7 +126,7 @@ def demo(*args: str) -> Result:
 def test_the_demo_names_the_book_and_leaves_unknown_prices_out(book: Path) -> None:
     told = demo("--prices", str(book)).stdout
 
-    assert "cluster machines cost what mine.json says" in told
+    assert "cluster prices of machines: mine.json" in told
     assert re.search(r"ordered general-\w+ for .* from 0\.2 USD/h \(mine\.json\)", told)
     assert re.search(
         r"launched general-\w+: m5.large in us-east-1a, on-demand, 0\.2 USD/h \(mine\.json\)", told
@@ -142,7 +146,7 @@ def test_the_demo_names_the_book_and_leaves_unknown_prices_out(book: Path) -> No
 def test_the_demo_in_json_names_the_book() -> None:
     ending = json.loads(demo("-o", "json", "--prices=-50%").stdout)
 
-    assert ending["prices"] == f"{CATALOGUE} -50 %"
+    assert ending["prices"] == f"{CATALOGUE} -50 %, spot assumed"
     assert ending["unpriced"] == []
 
 
@@ -193,6 +197,6 @@ async def test_an_empty_one_tells_a_person_what_it_cost(tmp_path: Path) -> None:
 
     beside = f"unmoor run --cloud simulated --kubeconfig {path} --prices=+10%"
     assert beside in " ".join(said.decode().split())
-    assert b"Machines cost what catalogue " in said
-    cost = b"the fleet costs 0 USD/h, 0 USD/h before; it spent 0 USD (prices: catalogue "
+    assert b"Prices of machines: catalogue " in said
+    cost = b"the fleet costs 0 USD/h, and when it came up it cost 0 USD/h; it spent 0 USD"
     assert cost in rest

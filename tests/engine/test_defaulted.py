@@ -74,7 +74,7 @@ def test_an_old_generation_is_asked_for_by_generation() -> None:
 
 def test_what_no_type_has_is_nobodys_default() -> None:
     assert why(asking(cpu="99")) == (
-        "no type has room for cpu 99 (the largest in cpu is m5.large with 3900m)"
+        "no type has room for cpu 99 (the largest in cpu is m5.large with 3.9)"
     )
 
 

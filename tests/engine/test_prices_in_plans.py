@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.engine.scenes import ZONES, instance_type, pod, scene, solve, template
@@ -137,3 +138,23 @@ def test_nothing_is_exchanged_for_an_unknown_price() -> None:
     assert before.price_usd_per_h is not None
     assert after.price_usd_per_h is not None
     assert after.price_usd_per_h <= before.price_usd_per_h
+
+
+@pytest.mark.parametrize(
+    ("spot", "on_demand", "book"),
+    [(0.1, 0.2, "list, spot guessed"), (0.2, 0.1, "list"), (0.1, 0.1, "list")],
+)
+def test_the_book_is_that_of_the_offering_whose_price_it_is(
+    spot: float, on_demand: float, book: str
+) -> None:
+    offered = [(names.SPOT, spot), (names.ON_DEMAND, on_demand)]
+    offerings = tuple(
+        Offering(zone=Z1, capacity_type=kind, price_usd_per_h=price) for kind, price in offered
+    )
+    one = msgspec.structs.replace(
+        CHEAP, offerings=offerings, price_book="list", spot_book="list, spot guessed"
+    )
+    on, pods = scene(template(types=[one])), [pod("p")]
+
+    for plan in (solve(on, pods), solving.solve(on, pods)):
+        assert [new.price_book for new in plan.machines] == [book]

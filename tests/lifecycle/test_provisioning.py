@@ -204,6 +204,9 @@ def test_t216_pods_of_a_node_that_goes_and_pods_that_wait_share_one_machine() ->
     [_, new] = sorted(made(world), key=lambda one: one.name != "m-a")
 
     assert new.spec.resources.requests == {"cpu": "2500m", "pods": "5"}
+    [order] = world.done(Create)
+    listed = "shop/old-0, shop/old-1, shop/old-2 and 2 more"
+    assert order.why.startswith(f"for 5 pods ({listed}), 3 of them still to be evicted: ")
 
 
 def test_for_pods_without_an_owner_nobody_makes_another() -> None:

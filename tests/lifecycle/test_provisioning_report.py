@@ -117,6 +117,17 @@ def test_how_much_is_made_is_said() -> None:
     assert not verdict.is_refusal
 
 
+def test_pods_that_still_run_are_not_said_to_wait() -> None:
+    leaving = waiting("old", on="a")
+    world = wanting(node(deleted_at=node().metadata.creation_timestamp), machine(), leaving)
+    world.run(PROVISIONING, for_s=0.9, tick_s=0.9)
+    [verdict] = said(world, Reason.PLANNED)
+
+    assert verdict.message == (
+        "1 pod without a place, 1 of them still to be evicted: provisioner default makes 1 machine"
+    )
+
+
 def test_a_limit_that_is_exceeded_is_said_of_each_pod() -> None:
     full = provisioner(limits={"resources": {"cpu": "2"}}, used={"cpu": "3"})
     pods = [waiting(f"web-{number}", cpu="100m") for number in range(3)]

@@ -122,6 +122,40 @@ def test_amounts_are_printed_as_people_write_them() -> None:
     assert resources.render({"cpu": 2000}) == {"cpu": "2"}
 
 
+@pytest.mark.parametrize(
+    ("name", "amount", "least", "most"),
+    [
+        ("cpu", 382_970, "382.97", "382.97"),
+        ("cpu", 1_500, "1.5", "1.5"),
+        ("cpu", 2_000, "2", "2"),
+        ("cpu", 999, "999m", "999m"),
+        ("cpu", -1_500, "-1500m", "-1500m"),
+        ("memory", 1536 * 2**20, "1536Mi", "1536Mi"),
+        ("memory", 15155 * 2**20, "14.79Gi", "14.8Gi"),
+        ("memory", 2_892_789 * 2**20, "2.75Ti", "2.76Ti"),
+        ("memory", 250 * 10**9, "232.83Gi", "232.84Gi"),
+        ("memory", 2**40 + 1, "1Ti", "1.01Ti"),
+        ("memory", 1_000, "1000", "1000"),
+        ("memory", -15155 * 2**20, "-15155Mi", "-15155Mi"),
+        ("hugepages-2Mi", 100_002 * 2**20, "97.65Gi", "97.66Gi"),
+        ("nvidia.com/gpu", 123_456, "123456", "123456"),
+    ],
+)
+def test_in_a_sentence_an_amount_has_few_digits_and_never_sounds_as_if_it_fitted(
+    name: str, amount: int, least: str, most: str
+) -> None:
+    assert resources.said(name, amount) == least
+    assert resources.said(name, amount, up=True) == most
+
+
+@given(st.integers(0, resources.AMOUNT_LIMIT))
+def test_what_is_said_is_on_the_right_side(amount: int) -> None:
+    least, most = (resources.said("memory", amount, up=up) for up in (False, True))
+
+    assert resources.parse_amount("memory", least) <= amount + 1
+    assert resources.parse_amount("memory", most) >= amount
+
+
 amounts = st.dictionaries(
     st.sampled_from(["cpu", "memory", "pods", "gpu"]), st.integers(-AMOUNT_LIMIT, AMOUNT_LIMIT)
 )

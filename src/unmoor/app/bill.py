@@ -52,12 +52,12 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     unpriced_spent: int
     unpriced: tuple[str, ...]
 
-    def lines(self, spender: str) -> tuple[str, ...]:
-        """Tell it. ``spender``: the beginning of a sentence that ends with what was spent."""
+    def lines(self, since: str, spender: str) -> tuple[str, ...]:
+        """Tell it. ``since``: when it cost what it did before; ``spender``: who spent the rest."""
         before = Sum(self.usd_per_h_before or 0.0, self.unpriced_before).said("USD/h")
         after = Sum(self.usd_per_h_after or 0.0, self.unpriced_after).said("USD/h")
         spent = Sum(self.spent_usd or 0.0, self.unpriced_spent).said("USD")
-        told = f"the fleet costs {after}, {before} before; {spender} {spent} "
+        told = f"the fleet costs {after}, and {since} it cost {before}; {spender} {spent} "
         told += f"(prices: {self.prices})"
         return (told, f"without a price: {self._unpriced}") if self.unpriced else (told,)
 

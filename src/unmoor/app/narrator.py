@@ -230,10 +230,11 @@ class Narrator:
         one = self._types.get(machine.instance_type)
         if one is None:
             return None, ""
+        book = one.book_of(machine.capacity_type)
         for offering in one.offerings:
             if (offering.zone, offering.capacity_type) == (machine.zone, machine.capacity_type):
-                return offering.price_usd_per_h, one.price_book
-        return None, one.price_book
+                return offering.price_usd_per_h, book
+        return None, book
 
     # What unmoor asked for.
 

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from unmoor.app.cli.command import Failure
-from unmoor.cloud.catalogue import ec2_types, list_name
+from unmoor.cloud.catalogue import SPOT_NOTE, ec2_types, list_name
 from unmoor.model import price_file, prices
 from unmoor.model.instance import InstanceType
 from unmoor.model.prices import PriceBook, PriceError
@@ -44,16 +44,16 @@ def offer(given: str = "", *, keeps_rest: bool = False) -> tuple[Offer, str]:
     own = list_name()
     try:
         if not given:
-            book = prices.own(own)
+            book = prices.own(own, SPOT_NOTE)
         elif prices.is_percentage(given):
-            book = prices.adjusted(own, given)
+            book = prices.adjusted(own, given, SPOT_NOTE)
         else:
             book = _in_file(given, own if keeps_rest else "")
     except PriceError as error:
         raise Failure(f"--prices: {error}") from None
     idle = book.idle(ec2_types())
     about = f"{given} prices what is not on sale: {named(idle)}" if idle else ""
-    return Offer(book.applied(ec2_types()), book.name), about
+    return Offer(book.applied(ec2_types()), book.full_name), about
 
 
 def _in_file(file: str, rest: str) -> PriceBook:
@@ -68,4 +68,5 @@ def _in_file(file: str, rest: str) -> PriceBook:
     book = price_file.read(name, data, rest=1.0 if rest else None)
     if not rest:
         return book
-    return msgspec.structs.replace(book, name=f"{book.name}, the rest {rest}")
+    name = f"{book.name}, the rest {rest}"
+    return msgspec.structs.replace(book, name=name, spot_note=SPOT_NOTE)

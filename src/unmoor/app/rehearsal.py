@@ -145,7 +145,7 @@ class Rehearsal:
     async def _chapters(self) -> Ending:
         narrator, bill = self._narrator, self._narrator.bill
         self._chapter("The cluster comes up")
-        narrator.tell("cluster", f"machines cost what {self._prices} says")
+        narrator.tell("cluster", f"prices of machines: {self._prices}")
         await self._create_namespaces()
         machines = await self._apply(is_workload=False)
         await self._until(lambda: self._are_up(machines), UP_LIMIT_S)

@@ -49,6 +49,10 @@ class _Catalogue(msgspec.Struct, frozen=True):
     families: dict[str, _Family]
 
 
+SPOT_NOTE = "spot assumed"
+"""Beside every figure that may be of a spot price: those of the catalogue are no market's."""
+
+
 def list_name() -> str:
     """Return what the prices of the catalogue are called: of where, and of when."""
     catalogue = _catalogue()
@@ -90,6 +94,7 @@ def _instance_type(name: str, family: _Family, row: _Row, catalogue: _Catalogue)
         offerings=_offerings(row, catalogue),
         labels=_labels(name, row, family.arch, catalogue.region) | _device_labels(family, row),
         price_book=list_name(),
+        spot_book=f"{list_name()}, {SPOT_NOTE}",
     )
 
 

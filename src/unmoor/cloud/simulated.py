@@ -211,7 +211,7 @@ class SimulatedCloud:
             capacity=dict(kind.capacity) if kind else {},
             allocatable=dict(kind.allocatable) if kind else {},
             price_usd_per_h=_price(kind, spec) if kind else None,
-            price_book=kind.price_book if kind else "",
+            price_book=kind.book_of(spec.capacity_type) if kind else "",
         )
 
 

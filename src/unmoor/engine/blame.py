@@ -96,7 +96,7 @@ def largest(types: Iterable[InstanceType], requests: Resources) -> str:
         if most is not None and most.allocatable.get(name, 0) < amount:
             if not most.allocatable.get(name, 0):
                 return f"none has any {name}"
-            has = resources.render({name: most.allocatable[name]})[name]
+            has = resources.said(name, most.allocatable[name])
             return f"the largest in {name} is {most.name} with {has}"
     return ""
 

@@ -29,7 +29,7 @@ from unmoor.model.wording import counted, joined, named
 def listed(requests: Resources) -> str:
     """Say what is asked for; that a pod takes the place of one pod is said by nobody."""
     shown = {name: amount for name, amount in requests.items() if (name, amount) != (PODS, 1)}
-    return joined(f"{name} {amount}" for name, amount in resources.render(shown).items())
+    return joined(f"{name} {resources.said(name, shown[name], up=True)}" for name in sorted(shown))
 
 
 def no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Resources) -> Refusal:

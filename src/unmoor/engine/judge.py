@@ -72,7 +72,7 @@ def is_wanted(wish: Wish, place: Place) -> bool:
 def room_refusals(requests: Resources, free: Resources) -> tuple[Refusal, ...]:
     """Return the reasons that more room would remove, sorted by resource."""
     return tuple(
-        Refusal(Constraint.RESOURCES, name, f"{resources.render_amount(name, short)} short", short)
+        Refusal(Constraint.RESOURCES, name, f"{resources.said(name, short, up=True)} short", short)
         for name, short in sorted(resources.lacking(requests, free).items())
     )
 

@@ -51,9 +51,8 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     def _refusal(self, name: str, amount: int) -> Refusal:
         left = self.amounts[name]
         limit = self.limits.get(name, left)  # Nothing is used, as far as is known.
-        most, used, more = (
-            resources.render_amount(name, each) for each in (limit, limit - left, amount)
-        )
+        most = resources.said(name, limit)
+        used, more = (resources.said(name, each, up=True) for each in (limit - left, amount))
         words = f"provisioner {self.provisioner} may have {most} (spec.limits.resources), {used} "
         if left < 0:
             words += "already in use"

@@ -384,5 +384,5 @@ class Run:
                 requests=machine.requests,
                 pods=tuple(pod.key for pod in machine.pods),
                 price_usd_per_h=ranked[0].offering.price_usd_per_h,
-                price_book=ranked[0].type.price_book,
+                price_book=ranked[0].book,
             )

@@ -43,6 +43,11 @@ class Choice(msgspec.Struct, frozen=True):
         return OfferingName(self.type.name, self.offering.zone, self.offering.capacity_type)
 
     @property
+    def book(self) -> str:
+        """The name of the prices that it has."""
+        return self.type.book_of(self.offering.capacity_type)
+
+    @property
     def order(self) -> tuple[float, Size, str, str, str]:
         """The cheapest first, unknown prices last and among them the smallest; ties by name."""
         price = self.offering.price_usd_per_h
@@ -62,11 +67,13 @@ def cheapest_first(
     """
     left = types_left(types, requirements, requests)
     left = tuple(one for one in left if not is_special(one)) or left
-    ranked = [
-        min((Choice(one, each) for each in offerings_of(one, requirements)), key=_order)
-        for one in left
-    ]
+    ranked = [cheapest_of(one, requirements) for one in left]
     return tuple(sorted(ranked, key=_order)[:TYPES_PER_MACHINE_MAX])
+
+
+def cheapest_of(one: InstanceType, requirements: Requirements) -> Choice:
+    """Return the type with the cheapest of its offerings that would do; there is one."""
+    return min((Choice(one, each) for each in offerings_of(one, requirements)), key=_order)
 
 
 def is_special(one: InstanceType) -> bool:

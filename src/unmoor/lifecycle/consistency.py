@@ -109,8 +109,8 @@ def node_shape(view: View, machine: Machine, node: Node, moment: Moment) -> list
                 Issue(
                     "NodeShape",
                     f"node {node.name} has {found / expected:.1%} of the {name} that its machine "
-                    f"was launched with ({resources.render_amount(name, found)} of "
-                    f"{resources.render_amount(name, expected)})",
+                    f"was launched with ({resources.said(name, found)} of "
+                    f"{resources.said(name, expected, up=True)})",
                 )
             )
     return issues

@@ -10,7 +10,7 @@ Must not: choose where a pod goes, or which types would do.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -18,8 +18,8 @@ import msgspec
 from unmoor.engine.plan import NewMachine
 from unmoor.lifecycle.effects import Create, Fact, owner
 from unmoor.model import names, resources
-from unmoor.model.base import JSON
-from unmoor.model.kinds import MACHINES, ref_of
+from unmoor.model.base import JSON, Key
+from unmoor.model.kinds import MACHINES, PODS, ref_of
 from unmoor.model.money import usd_per_h
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
@@ -59,7 +59,7 @@ def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str)
         ref=MACHINES.ref(name),
         body=body,
         owner=ref_of(provisioner),
-        why=f"for {_pods_of(planned)}: {types}, {where}, {_cost(planned)}",
+        why=f"for {_pods_of(view, planned)}: {types}, {where}, {_cost(planned)}",
         facts=(counts,),
     )
 
@@ -76,9 +76,21 @@ def name_for(view: View, provisioner: str, pod: Pod, taken: Collection[str]) -> 
     return name
 
 
-def _pods_of(planned: NewMachine) -> str:
-    count = counted(len(planned.pods), "pod")
-    return f"{count} ({named(tuple('/'.join(pod) for pod in planned.pods))})"
+def _pods_of(view: View, planned: NewMachine) -> str:
+    listed = named(tuple("/".join(pod) for pod in planned.pods))
+    said = f"{counted(len(planned.pods), 'pod')} ({listed})"
+    return said + to_evict(count_leaving(view, planned.pods))
+
+
+def count_leaving(view: View, pods: Iterable[Key]) -> int:
+    """How many of these still run on a node that goes: a successor of each will come."""
+    there = view.all(PODS)
+    return sum(key in there and bool(there[key].node_name) for key in pods)
+
+
+def to_evict(leaving: int) -> str:
+    """Say it after a number of pods."""
+    return f", {leaving:,} of them still to be evicted" if leaving else ""
 
 
 def _where(planned: NewMachine) -> str:

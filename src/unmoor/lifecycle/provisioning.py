@@ -23,7 +23,7 @@ from unmoor.lifecycle import new_machine, refusals
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe, say_all
 from unmoor.lifecycle.launch import shortened
-from unmoor.lifecycle.provisioning_report import Result, Told
+from unmoor.lifecycle.provisioning_report import Made, Result, Told
 from unmoor.lifecycle.refusals import Refused
 from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model import resources
@@ -171,7 +171,7 @@ class Order:
         self._scene, self._plan = scene, plan
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
-        self._made: dict[str, tuple[int, int]] = {}
+        self._made: dict[str, Made] = {}
         pods = {pod.key: pod for pod in wanting.pods}
         for planned in plan.machines:
             if len(self.creates) < CREATED_MAX:
@@ -186,8 +186,12 @@ class Order:
         self._taken.add(name)
         self._names[planned.name] = name
         self.creates.append(new_machine.create(view, provisioner, planned, name))
-        machines, pods = self._made.get(provisioner.name, (0, 0))
-        self._made[provisioner.name] = (machines + 1, pods + len(planned.pods))
+        made, pods = self._made.get(provisioner.name, Made()), planned.pods
+        self._made[provisioner.name] = Made(
+            made.machines + 1,
+            made.pods + len(pods),
+            made.leaving + new_machine.count_leaving(view, pods),
+        )
 
     def result(self) -> Result:
         """What came of the plan."""

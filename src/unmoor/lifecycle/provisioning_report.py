@@ -20,6 +20,7 @@ from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Scene
 from unmoor.lifecycle.effects import Publish, say
+from unmoor.lifecycle.new_machine import to_evict
 from unmoor.model.base import Key, Ref
 from unmoor.model.kinds import MACHINES, PROVISIONERS, ref_of
 from unmoor.model.moment import Moment
@@ -48,17 +49,24 @@ PLACES_SAID_MAX = 4
 _FIGURE = re.compile(r"\d+")
 
 
+class Made(msgspec.Struct, frozen=True):
+    """So many machines, for so many pods, of which so many still run on a node that goes."""
+
+    machines: int = 0
+    pods: int = 0
+    leaving: int = 0
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one pass.
 
-    ``places``: pod key to the object that it is to go to. ``made``: by provisioner, how many
-    machines, and for how many pods.
+    ``places``: pod key to the object that it is to go to. ``made``: by provisioner.
     """
 
     scene: Scene
     plan: Plan
     places: dict[Key, Ref] = {}
-    made: dict[str, tuple[int, int]] = {}
+    made: dict[str, Made] = {}
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -187,13 +195,15 @@ def _skipped(scene: Scene) -> Iterator[Verdict]:
 
 
 def _bought(result: Result) -> Iterator[Verdict]:
-    for name, (machines, pods) in sorted(result.made.items()):
+    for name, made in sorted(result.made.items()):
+        pods, machines = made.pods, made.machines
         yield Verdict(
             subject=PROVISIONERS.ref(name),
             method=Method.PROVISIONING,
             reason=Reason.PLANNED,
             message=(
-                f"{counted(pods, 'pod')} without a place: provisioner {name} makes "
+                f"{counted(pods, 'pod')} without a place{to_evict(made.leaving)}: provisioner "
+                f"{name} makes "
                 f"{counted(machines, 'machine')}"
             ),
             evidence={"pods": pods, "machines": machines},

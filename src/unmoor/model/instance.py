@@ -14,6 +14,7 @@ from math import inf
 import msgspec
 
 from unmoor.model import resources
+from unmoor.model.names import SPOT
 from unmoor.model.resources import Resources
 
 
@@ -87,7 +88,7 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
     """A machine that is on sale. ``capacity``: cpu in milli-cores, all else in whole units.
 
     What is more than can be counted counts as the most that can be. ``price_book``: the name of the
-    prices that its offerings have.
+    prices that its offerings have; ``spot_book``: of those of spot, where that is another.
     """
 
     name: str
@@ -97,6 +98,7 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
     offerings: tuple[Offering, ...] = ()
     labels: dict[str, str] = {}
     price_book: str = ""
+    spot_book: str = ""
 
     def __post_init__(self) -> None:
         """Whatever a cloud says, amounts can be added up."""
@@ -104,6 +106,10 @@ class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
             said = getattr(self, field)
             if (counted := resources.bounded(said)) is not said:
                 msgspec.structs.force_setattr(self, field, counted)
+
+    def book_of(self, capacity_type: str) -> str:
+        """Return the name of the prices that its offerings of this capacity type have."""
+        return (capacity_type == SPOT and self.spot_book) or self.price_book
 
     def without(self, names: Container[str]) -> InstanceType:
         """Mark the offerings of these names as not to be had; where it has none, return the same.

@@ -38,11 +38,18 @@ class PriceBook(msgspec.Struct, frozen=True, kw_only=True):
     """Prices under a name.
 
     ``rest``: which share of its own price an offering costs that is not listed; None: unknown.
+    ``spot_note``: what is to be known of its spot prices, said beside each of them.
     """
 
     name: str
     listed: Listed = {}
     rest: float | None = None
+    spot_note: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """Its name, and what is to be known of its spot prices."""
+        return f"{self.name}, {self.spot_note}" if self.spot_note else self.name
 
     def price_usd_per_h(self, instance_type: str, offering: Offering) -> float | None:
         """Return what one costs here, None when this book does not know."""
@@ -60,6 +67,7 @@ class PriceBook(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.replace(
                 one,
                 price_book=self.name,
+                spot_book=self.full_name if self.spot_note else "",
                 offerings=tuple(
                     msgspec.structs.replace(
                         sold, price_usd_per_h=self.price_usd_per_h(one.name, sold)
@@ -81,9 +89,9 @@ class PriceBook(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(" ".join(entry) for entry in sorted(self.listed) if entry not in sold)
 
 
-def own(name: str) -> PriceBook:
+def own(name: str, spot_note: str = "") -> PriceBook:
     """Return the book that leaves each type its own price."""
-    return PriceBook(name=name, rest=1.0)
+    return PriceBook(name=name, rest=1.0, spot_note=spot_note)
 
 
 def is_percentage(text: str) -> bool:
@@ -91,7 +99,7 @@ def is_percentage(text: str) -> bool:
     return text.rstrip().endswith("%")
 
 
-def adjusted(name: str, text: str) -> PriceBook:
+def adjusted(name: str, text: str, spot_note: str = "") -> PriceBook:
     """Return the book of own prices, dearer or cheaper by ``text``, as in ``+10%`` or ``-2.5 %``.
 
     Raises PriceError naming the text.
@@ -105,4 +113,5 @@ def adjusted(name: str, text: str) -> PriceBook:
     if not PERCENT_LEAST <= percent <= PERCENT_MOST:
         remedy = f"use {PERCENT_LEAST:+g}% to {PERCENT_MOST:+g}%"
         raise PriceError(f"{cut(text)!r} leaves no price that can be compared; {remedy}")
-    return PriceBook(name=f"{name} {percent:+g} %", rest=(100 + percent) / 100)
+    share = (100 + percent) / 100
+    return PriceBook(name=f"{name} {percent:+g} %", rest=share, spot_note=spot_note)

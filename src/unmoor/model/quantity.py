@@ -147,3 +147,18 @@ def format_binary(nano: int) -> str:
         if units % (1 << two) == 0:
             return f"{units >> two}{suffix}"
     return str(units)
+
+
+def about_binary(units: int, *, up: bool = False) -> str:
+    """Print whole units with the largest of Ki to Ei that leaves something before the point.
+
+    Two places after it are kept: the rest is cut off, or rounded ``up``.
+    """
+    suffix, two = next(
+        ((suffix, two) for suffix, two in reversed(_BINARY.items()) if units >> two), ("", 0)
+    )
+    hundreds = units * 100
+    cut = -(-hundreds >> two) if up else hundreds >> two
+    whole_part, part = divmod(cut, 100)
+    places = f".{part:02}".rstrip("0").rstrip(".")
+    return f"{whole_part}{places}{suffix}"

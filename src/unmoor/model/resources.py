@@ -28,6 +28,10 @@ PODS = "pods"
 AMOUNT_LIMIT = 2**62 - 1
 """The largest amount in either direction: the sum and difference of any two are 64-bit integers."""
 
+MILLI_CORES = 1000
+"""Of cpu, in one core."""
+DIGITS_SAID_MAX = 4
+"""A number with more digits is not read, but skipped."""
 _IN_BYTES = (MEMORY, EPHEMERAL_STORAGE, "storage")
 _HUGE_PAGES = "hugepages-"
 
@@ -128,9 +132,29 @@ def render_amount(name: str, amount: int) -> str:
     """Return one amount as people write it: cores, bytes in Ki to Ei, else a plain number."""
     if name == CPU:
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
-    if name in _IN_BYTES or name.startswith(_HUGE_PAGES):
+    if is_in_bytes(name):
         return quantity.format_binary(amount * quantity.NANO)
     return str(amount)
+
+
+def said(name: str, amount: int, *, up: bool = False) -> str:
+    """Return one amount for a sentence: ``382.97``, ``900m``, ``14.79Gi`` in place of 15155Mi.
+
+    Bytes that take more than DIGITS_SAID_MAX digits are rounded, down or ``up``: what there is,
+    down, and what is used or asked for, up, so that nothing sounds as if it fitted.
+    """
+    exact = render_amount(name, amount)
+    if name == CPU:
+        cores, rest = divmod(amount, MILLI_CORES)
+        return f"{cores}.{rest:03}".rstrip("0") if cores > 0 and rest else exact
+    if amount < 0 or not is_in_bytes(name) or len(exact.rstrip("KMGTPEi")) <= DIGITS_SAID_MAX:
+        return exact
+    return quantity.about_binary(amount, up=up)
+
+
+def is_in_bytes(name: str) -> bool:
+    """True for memory, disks and huge pages."""
+    return name in _IN_BYTES or name.startswith(_HUGE_PAGES)
 
 
 def _bounded(amount: int) -> int:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 PACE = 10.0
 """Simulated seconds in a second, when a person looks on."""
 
+BEFORE = "before any node went"
+"""When the fleet cost what it is compared with."""
+
 
 @click.command(
     cls=Command,
@@ -118,7 +121,7 @@ def _show_ending(console: Console, ending: Ending) -> None:
         f"{counted(ending.evictions, 'eviction')} admitted, {ending.refusals} refused by a budget "
         "and retried"
     )
-    for line in ending.cost.lines(f"these {minutes:.0f} min {seconds:.0f} s cost"):
+    for line in ending.cost.lines(BEFORE, f"these {minutes:.0f} min {seconds:.0f} s cost"):
         say(line)
     if ending.unused:
         say(f"no pod ever came to {', '.join(ending.unused)}")

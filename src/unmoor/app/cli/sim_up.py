@@ -331,7 +331,7 @@ class _Text:
                 "unmoor is not in it. To run it beside, in another terminal:\n\n"
                 f"  unmoor run --cloud simulated --kubeconfig {path}{self._prices}\n",
             )
-        say(f"Machines cost what {started.prices} says.")
+        say(f"Prices of machines: {started.prices}.")
         say("Ctrl-C ends everything. What happens, with a minus before now:\n")
 
     def line(self, line: Line, at: datetime) -> None:
@@ -353,7 +353,7 @@ class _Text:
         if ended.evictions or ended.refusals:
             admitted = counted(ended.evictions, "eviction")
             say(f"{admitted} admitted, {ended.refusals} refused and retried")
-        for line in ended.cost.lines("it spent"):
+        for line in ended.cost.lines("when it came up", "it spent"):
             say(line)
         if ended.unused:
             say(f"no pod ever came to {', '.join(ended.unused)}")

@@ -17,8 +17,11 @@ from unmoor.engine import oracle
 from unmoor.engine.bulk.fleet import Machine
 from unmoor.engine.bulk.prices import Prices
 from unmoor.engine.plan import NewMachine, Plan
+from unmoor.engine.pricing import cheapest_of
 from unmoor.engine.refusal import Refusal
 from unmoor.model.base import Key
+from unmoor.model.instance import InstanceType
+from unmoor.model.requirement import Requirements
 
 if TYPE_CHECKING:
     from unmoor.engine.bulk.crowd import Ask
@@ -180,5 +183,10 @@ def _machine(machine: Machine, columns: Sequence[str], prices: Prices) -> NewMac
         requests={name: amounts[name] for name in columns if name in asked},
         pods=tuple(pod.key for pod in machine.pods),
         price_usd_per_h=None if price == inf else price,
-        price_book=prices.types.all[chosen[0]].price_book,
+        price_book=_book(prices.types.all[chosen[0]], machine.shape.requirements),
     )
+
+
+def _book(one: InstanceType, requirements: Requirements) -> str:
+    """Whose prices those of its cheapest offering are, looked up only where there are several."""
+    return cheapest_of(one, requirements).book if one.spot_book else one.price_book
