@@ -61,7 +61,7 @@ def test_only_types_with_room_are_offered() -> None:
 def test_a_type_that_a_pod_names_is_found_among_those_left_out() -> None:
     said = why(asking(nodeSelector={names.INSTANCE_TYPE: "g5.xlarge"}))
 
-    assert said.startswith("of 1 type with room for cpu 1 none is to be had with ")
+    assert said.startswith("of 1 type with room for cpu 1 none is to be had (")
     assert "(g5.xlarge would do, but provisioner default says nothing of" in said
 
 
@@ -78,6 +78,22 @@ def test_what_no_type_has_is_nobodys_default() -> None:
     )
 
 
+def test_a_type_that_is_wanted_and_too_small_says_how_large_it_is() -> None:
+    """Others with room are no reason to say that it is not sold."""
+    wanted = asking(cpu="30", nodeSelector={names.INSTANCE_TYPE: "m5.large"})
+
+    assert why(wanted, wants(names.INSTANCE_GENERATION, "Gt", "1")) == (
+        "of 1 type with room for cpu 30 none is to be had (the largest in cpu is m5.large with 3.9)"
+    )
+
+
+def test_who_hears_what_is_in_the_way_hears_no_list_of_all_that_was_asked() -> None:
+    said = why(asking(nodeSelector={names.ZONE: "us-east-1x"}))
+
+    assert said.startswith("nothing is sold with topology.kubernetes.io/zone In [us-east-1x]; ")
+    assert names.OS not in said
+
+
 def test_what_a_person_wrote_about_types_is_no_default() -> None:
     said = why(asking(gpus=1), wants(names.INSTANCE_CATEGORY, "In", "m"))
 
@@ -89,9 +105,9 @@ def test_a_label_that_has_its_usual_value_is_said_to_be_a_default() -> None:
 
     assert why(arm) == (
         "wanted kubernetes.io/arch In [arm64], but kubernetes.io/arch In [amd64] "
-        "(that is the default, as provisioner default has no requirement on it: add one)"
+        "(that is the default where there is no requirement on it: add one)"
     )
-    assert "default, as" not in why(arm, wants(names.ARCH, "In", "amd64"))
+    assert "that is the default" not in why(arm, wants(names.ARCH, "In", "amd64"))
 
 
 def test_to_allow_a_category_is_no_remedy_where_something_else_is_in_the_way() -> None:

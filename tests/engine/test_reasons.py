@@ -37,7 +37,7 @@ LARGE_AND_SMALL = (instance_type("large", cpu=8), instance_type("small", cpu=2))
         pytest.param(
             {"nodeSelector": {names.ZONE: "elsewhere"}},
             Constraint.INSTANCE_TYPE,
-            "of 2 types with room for cpu 1 none is to be had with ",
+            f"nothing is sold with {names.ZONE} In [elsewhere]; there is ",
             id="zone",
         ),
         pytest.param(

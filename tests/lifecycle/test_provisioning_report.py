@@ -15,6 +15,7 @@ from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Scene
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.provisioning_report import Result
+from unmoor.model import names
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.verdict import Reason, Verdict
 
@@ -172,10 +173,31 @@ def test_every_provisioner_says_why_not_and_of_many_the_rest_are_counted() -> No
     world = planned(waiting(cpu="1000"), *tainted, provisioner("general"))
 
     (event,) = world.events("FailedScheduling")
-    assert event.message.count("no type has room") == report.PLACES_SAID_MAX
-    assert event.message.index("(at general)") < event.message.index("taint: own")
-    assert event.message.endswith("; and 3 more provisioners")
-    assert "(at own-0)" in event.message
+    assert event.message.count("no type has room") == 1
+    assert "(at general, own-0, own-1, own-2); taint: own" in event.message
+    assert event.message.endswith(" (at own-0, own-1, own-2); and 3 more provisioners")
+
+
+def test_of_several_that_are_not_in_order_one_says_what_is_wrong() -> None:
+    broken = [provisioner(f"broken-{number}", weight=200) for number in range(5)]
+    tainted = provisioner("general", taints=[{"key": "own", "effect": "NoSchedule"}])
+    world = planned(waiting(), *broken, tainted)
+
+    (event,) = world.events("FailedScheduling")
+    assert event.message.endswith(
+        "(at general); provisioner/broken-0: spec.weight is '200': it is above 100; use 1 to 100; "
+        "not in order either, as their status says: broken-1, broken-2, broken-3 and 1 more"
+    )
+
+
+def test_of_two_values_that_nobody_sells_a_pod_hears_of_one() -> None:
+    keys = {names.ZONE: "nowhere", names.ARCH: "mips"}
+    typos = [{"key": key, "operator": "In", "values": [value]} for key, value in keys.items()]
+    world = planned(waiting(), provisioner("unsold", requirements=typos))
+
+    (event,) = world.events("FailedScheduling")
+    assert "In [mips]; there is " in event.message
+    assert event.message.endswith("; and 1 more")
 
 
 def told(*looks: tuple[float, Refusal]) -> list[str]:

@@ -229,6 +229,12 @@ def test_a_conflict_says_what_was_wanted_what_there_is_and_what_was_meant() -> N
         "has no known values (did you mean topology.kubernetes.io/zone?)"
     )
 
+    own = ZONES.first_incompatibility(Requirements.all_of([of("In", "blue", key="crew")]))
+    assert str(own) == (
+        "wanted crew In [blue], but the label crew has no known values "
+        "(a provisioner whose spec.labels or spec.requirements have it would do)"
+    )
+
 
 def test_requirements_on_one_label_are_intersected_and_older_names_are_the_same_label() -> None:
     both = Requirements.all_of(

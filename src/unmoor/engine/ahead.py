@@ -265,7 +265,7 @@ def _none_sold(
     for one in requirements:
         if one.is_nothing:
             return f"{subject}: {one}, because they contradict each other; change one of them"
-    if why := blame.words_of(requirements, everything, provisioner.defaults):
+    if why := blame.words_of(requirements, everything, provisioner.defaults, 1):
         return f"{subject}: {why}"
     if not suiting:
         return f"{subject}: no instance type suits them; allow more"

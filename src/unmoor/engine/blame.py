@@ -46,17 +46,21 @@ def is_on_sale(types: Iterable[InstanceType], requirements: Requirements) -> boo
 
 
 def words_of(
-    requirements: Requirements, types: Sequence[InstanceType], defaults: Collection[str]
+    requirements: Requirements,
+    types: Sequence[InstanceType],
+    defaults: Collection[str],
+    said_max: int = NAMED_MAX,
 ) -> str:
     """Say why nothing on sale meets them, "" when something does, or when nothing is on sale.
 
     ``defaults``: labels that nobody has required anything of, so that they have the usual values.
+    ``said_max``: of several whose values nobody sells, so many are said.
     """
     if not types or is_on_sale(types, requirements):
         return ""
     if unknown := list(_sold_nowhere(requirements, types, defaults)):
-        more = len(unknown) - NAMED_MAX
-        return "; ".join(unknown[:NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
+        more = len(unknown) - said_max
+        return "; ".join(unknown[:said_max]) + (f"; and {more} more" if more > 0 else "")
     each = [one for one in requirements if one.key not in OF_NO_TYPE]
     each.sort(key=lambda one: one.key not in defaults)  # What nobody has asked for goes first.
     most = 2 if len(each) <= PAIRS_OF_MAX else 1

@@ -16,7 +16,7 @@ import msgspec
 from unmoor.engine import blame
 from unmoor.engine.refusal import Constraint, Refusal, Refusals
 from unmoor.engine.scene import Template
-from unmoor.engine.sites import suits
+from unmoor.engine.sites import all_suiting, offerings_of, suits
 from unmoor.engine.wish import Wish
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
@@ -24,6 +24,9 @@ from unmoor.model.provisioner import NARROWS_TYPES
 from unmoor.model.requirement import Requirements
 from unmoor.model.resources import PODS, Resources
 from unmoor.model.wording import counted, joined, named
+
+NONE = " none is to be had"
+"""Before all that was asked for."""
 
 
 def listed(requests: Resources) -> str:
@@ -38,9 +41,7 @@ def no_type(types: Iterable[InstanceType], wanted: Requirements, requests: Resou
     asked = listed(requests)
     if not roomy:
         return Refusal(Constraint.INSTANCE_TYPE, "resources", f"no type has room for {asked}")
-    words = (
-        f"of {counted(len(roomy), 'type')} with room for {asked} none is to be had with {wanted}"
-    )
+    words = f"of {counted(len(roomy), 'type')} with room for {asked}{NONE} with {wanted}"
     return Refusal(Constraint.INSTANCE_TYPE, "requirements", words)
 
 
@@ -68,16 +69,27 @@ def by_default(refusals: Refusals, template: Template, wish: Wish, still: Refusa
 
 
 def _explained(one: Refusal, template: Template, wish: Wish, still: Refusals) -> Refusal:
-    who = f"provisioner {template.provisioner}"
     if one.constraint is Constraint.REQUIREMENTS and one.subject in template.defaults:
-        more = f"that is the default, as {who} has no requirement on it: add one"
+        more = "that is the default where there is no requirement on it: add one"
     elif one.constraint is Constraint.INSTANCE_TYPE:
-        more = _by_default(template, wish, still) or _to_blame(template, wish)
+        return _of_types(one, template, wish, still)
     else:
         more = ""
     if not more:
         return one
     return msgspec.structs.replace(one, missing=f"{one.missing} ({more})")
+
+
+def _of_types(one: Refusal, template: Template, wish: Wish, still: Refusals) -> Refusal:
+    """Who hears what is in the way needs no list of all that was asked for."""
+    why = _by_default(template, wish, still)
+    if not why and (to_blame := _to_blame(template, wish)):
+        return msgspec.structs.replace(one, missing=to_blame)
+    why = why or _largest(template, wish)
+    if not why:
+        return one
+    head, none, _ = one.missing.partition(NONE)
+    return msgspec.structs.replace(one, missing=f"{head}{none} ({why})")
 
 
 def _by_default(template: Template, wish: Wish, still: Refusals) -> str:
@@ -94,13 +106,20 @@ def _by_default(template: Template, wish: Wish, still: Refusals) -> str:
 
 
 def _to_blame(template: Template, wish: Wish) -> str:
-    """How far the largest type goes, or which requirement is in the way of those with room."""
-    requests = resources.add(template.daemons, wish.requests)
-    roomy = [one for one in template.types if resources.fits(requests, one.allocatable)]
-    if not roomy:
-        return blame.largest(template.types, requests)
+    """Which requirement is in the way, whatever the size; "" where some way leaves a type."""
     both = (template.requirements.intersection(way) for way in wish.ways)
-    return next(filter(None, (blame.words_of(one, roomy, template.defaults) for one in both)), "")
+    said = [blame.words_of(one, template.types, template.defaults) for one in both]
+    return said[0] if said and all(said) else ""
+
+
+def _largest(template: Template, wish: Wish) -> str:
+    """How far the largest type goes that is what the pod asks for."""
+    requests = resources.add(template.daemons, wish.requests)
+    both = [template.requirements.intersection(way) for way in wish.ways]
+    suiting = [
+        one for way in both for one in all_suiting(template.types, way) if offerings_of(one, way)
+    ]
+    return blame.largest(suiting, requests)
 
 
 def _would_do(types: Iterable[InstanceType], template: Template, wish: Wish) -> list[InstanceType]:

@@ -17,7 +17,7 @@ from itertools import groupby
 import msgspec
 
 from unmoor.engine.plan import Plan
-from unmoor.engine.refusal import Refusal
+from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Scene
 from unmoor.lifecycle.effects import Publish, say
 from unmoor.lifecycle.new_machine import to_evict
@@ -27,7 +27,7 @@ from unmoor.model.moment import Moment
 from unmoor.model.observation import Problem
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
-from unmoor.model.wording import counted
+from unmoor.model.wording import counted, named
 from unmoor.policy import provisionable
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -241,23 +241,40 @@ def _refused(pod: Pod, result: Result) -> Iterator[Verdict]:
 
 
 def _said(refusals: tuple[Refusal, ...]) -> str:
-    """Place by place, in their order: a remedy at one of them may be none at another."""
+    """The nearest first. What several places say in the same words is said once, and where.
+
+    Of those that are not in order the first says what is wrong, the others are named.
+    """
     places = [list(those) for _, those in groupby(refusals, key=lambda one: one.where)]
-    words = [_at_one(those) for those in places[:PLACES_SAID_MAX]]
-    more = len(places) - len(words)
-    return "; ".join(words) + (f"; and {counted(more, 'more provisioner')}" if more > 0 else "")
+    broken = [those[0].where for those in places if _is_broken(those)][1:]
+    sound = [those for those in places if those[0].where not in broken]
+    where: dict[str, list[str]] = {}
+    for those in sound[:PLACES_SAID_MAX]:
+        for words in _at_one(those):
+            where.setdefault(words, []).append(those[0].where)
+    parts = [_with_places(words, names) for words, names in where.items()]
+    if broken:
+        parts.append(f"not in order either, as their status says: {named(tuple(broken))}")
+    more = len(sound) - PLACES_SAID_MAX
+    return "; ".join(parts) + (f"; and {counted(more, 'more provisioner')}" if more > 0 else "")
 
 
-def _at_one(refusals: list[Refusal]) -> str:
-    words = [_with_place(one) for one in refusals]
-    more = len(words) - REFUSALS_SAID_MAX
-    return "; ".join(words[:REFUSALS_SAID_MAX]) + (f"; and {more} more" if more > 0 else "")
+def _is_broken(those: list[Refusal]) -> bool:
+    """True for a provisioner that no pod could have a machine of."""
+    return bool(those[0].where) and all(one.constraint is Constraint.PROVISIONER for one in those)
 
 
-def _with_place(one: Refusal) -> str:
+def _at_one(refusals: list[Refusal]) -> list[str]:
+    words = [str(one) for one in refusals[:REFUSALS_SAID_MAX]]
+    more = len(refusals) - len(words)
+    return [*words, *([f"and {more} more"] if more > 0 else [])]
+
+
+def _with_places(words: str, places: list[str]) -> str:
     """A reason about a provisioner as such names it itself."""
-    is_named = not one.where or f"provisioner {one.where}" in one.missing.replace("/", " ")
-    return str(one) if is_named else f"{one} (at {one.where})"
+    [first, *_] = places
+    is_named = not first or f"provisioner {first}" in words.replace("/", " ")
+    return words if is_named else f"{words} (at {', '.join(places)})"
 
 
 def _failed(pod: Pod, message: str) -> Verdict:

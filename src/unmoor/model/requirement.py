@@ -238,6 +238,10 @@ def _tighter(pick: Callable[[list[int]], int], one: int | None, other: int | Non
     return pick(bounds) if bounds else None
 
 
+GIVE_IT = "a provisioner whose spec.labels or spec.requirements have it would do"
+"""For who asks for a label that no node to come has."""
+
+
 class Conflict(msgspec.Struct, frozen=True):
     """Why two sides do not go together: the label, what is offered, what is wanted.
 
@@ -267,7 +271,7 @@ class Conflict(msgspec.Struct, frozen=True):
         if self.offered is None:
             meant = self.hint
             text = f"wanted {self.wanted}, but the label {self.key} has no known values"
-            return f"{text} (did you mean {meant}?)" if meant else text
+            return f"{text} ({f'did you mean {meant}?' if meant else GIVE_IT})"
         return f"wanted {self.wanted}, but {self.offered}"
 
 
