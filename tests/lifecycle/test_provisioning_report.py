@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from tests.builders import machine, node
+from tests.engine.pieces import instance_type, view_of
 from tests.lifecycle.driver import World
 from tests.lifecycle.pending import homeless, planned, provisioner, the_one, waiting, wanting
 from tests.lifecycle.rows import PROVISIONING
+from unmoor.engine import solving
 from unmoor.engine.plan import Plan
 from unmoor.engine.refusal import Constraint, Refusal
 from unmoor.engine.scene import Scene
+from unmoor.engine.scenery import scene_of
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.provisioning_report import Result
 from unmoor.model import names
@@ -186,8 +189,26 @@ def test_of_several_that_are_not_in_order_one_says_what_is_wrong() -> None:
     (event,) = world.events("FailedScheduling")
     assert event.message.endswith(
         "(at general); provisioner/broken-0: spec.weight is '200': it is above 100; use 1 to 100; "
-        "not in order either, as their status says: broken-1, broken-2, broken-3 and 1 more"
+        "not in order either, as kubectl describe provisioner says: "
+        "broken-1, broken-2, broken-3 and 1 more"
     )
+
+
+def test_who_is_out_of_stock_is_not_among_those_that_are_not_in_order() -> None:
+    typo = [{"key": names.ZONE, "operator": "In", "values": ["nowhere"]}]
+    bad = [provisioner(name, requirements=typo) for name in ("a-bad", "b-bad")]
+    sold_out = instance_type("m.large", is_available=False)
+    on, pod = scene_of(view_of(*bad, provisioner("sound")), (sold_out,)), waiting()
+    result = Result(scene=on, plan=solving.solve(on, [pod]))
+    [words] = [
+        one.message
+        for one in report.verdicts(Wanting(pending=(pod,)), result)
+        if one.reason is Reason.UNPLACEABLE
+    ]
+
+    assert ": provisioner/sound: spec.requirements: m.large would suit, none is to be had" in words
+    assert words.index("provisioner/sound") < words.index("provisioner/a-bad")
+    assert words.endswith("says: b-bad")
 
 
 def test_of_two_values_that_nobody_sells_a_pod_hears_of_one() -> None:

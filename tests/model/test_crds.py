@@ -120,7 +120,7 @@ def columns(crd: dict[str, Any]) -> list[str]:
 
 def test_columns_of_spec_1_1_and_1_2() -> None:
     """And what a Machine costs, last."""
-    assert columns(crds.provisioner()) == ["Template", "Weight"]
+    assert columns(crds.provisioner()) == ["Template", "Weight", "Active", "Age"]
     assert columns(crds.machine()) == [
         "Type",
         "Zone",

@@ -219,6 +219,7 @@ def _template(
     suiting = _suiting(types, requirements)
     asked_for = tuple(one.without(out.avoided) for one in suiting) if out.avoided else suiting
     available = all_sold(asked_for, requirements)
+    fault = "" if available else _fault(provisioner, requirements, types, suiting)
     asked, held = asked_of(daemons, requirements, provisioner.spec.taints)
     return Template(
         provisioner=provisioner.name,
@@ -230,7 +231,8 @@ def _template(
         held=held,
         defaults=provisioner.defaults,
         left_out=_left_out(provisioner, requirements, types, available),
-        problem="" if available else _none_sold(provisioner, requirements, (types, suiting), out),
+        problem="" if available else fault or _none_sold(provisioner, requirements, suiting, out),
+        is_in_order=not fault,
     )
 
 
@@ -250,25 +252,33 @@ def _left_out(
     return tuple(one for one in suiting if one.name not in inside)
 
 
-def _none_sold(
+def _fault(
     provisioner: Provisioner,
     requirements: Requirements,
-    types: tuple[tuple[InstanceType, ...], tuple[InstanceType, ...]],
-    out: _Out,
+    types: tuple[InstanceType, ...],
+    suiting: tuple[InstanceType, ...],
 ) -> str:
-    """Say whose fault it is: the requirements', our own memory's, or the cloud's.
+    """Say what is wrong with its requirements, "" where something on sale meets them.
 
-    ``types``: all of them, and those that suit.
+    ``types``: all of them, of which some are ``suiting``.
     """
-    everything, suiting = types
     subject = f"provisioner/{provisioner.name}: spec.requirements"
     for one in requirements:
         if one.is_nothing:
             return f"{subject}: {one}, because they contradict each other; change one of them"
-    if why := blame.words_of(requirements, everything, provisioner.defaults, 1):
+    if why := blame.words_of(requirements, types, provisioner.defaults, 1):
         return f"{subject}: {why}"
-    if not suiting:
-        return f"{subject}: no instance type suits them; allow more"
+    return "" if suiting else f"{subject}: no instance type suits them; allow more"
+
+
+def _none_sold(
+    provisioner: Provisioner,
+    requirements: Requirements,
+    suiting: tuple[InstanceType, ...],
+    out: _Out,
+) -> str:
+    """Say whose fault it is that none of these types is to be had: our memory's, or the cloud's."""
+    subject = f"provisioner/{provisioner.name}: spec.requirements"
     left = [
         name
         for one in suiting

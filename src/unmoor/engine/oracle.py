@@ -30,6 +30,7 @@ from unmoor.engine.limits import Left
 from unmoor.engine.plan import NewMachine, Plan, name_of
 from unmoor.engine.pricing import cheapest_first
 from unmoor.engine.refusal import (
+    STOCK,
     Constraint,
     Refusal,
     Refusals,
@@ -349,7 +350,8 @@ class Run:
 
     def _template_refusals(self, wish: Wish, company: Company, template: Template) -> Refusals:
         if template.problem:
-            return (Refusal(Constraint.PROVISIONER, template.provisioner, template.problem),)
+            subject = STOCK if template.is_in_order else template.provisioner
+            return (Refusal(Constraint.PROVISIONER, subject, template.problem),)
         # What no limit would change comes first: who raises a limit for nothing is not helped.
         machine = Opened(self._next_name(), template, template.types)
         found = fit(wish, company, machine)

@@ -95,6 +95,10 @@ class Refusal(msgspec.Struct, frozen=True):
         return f"{self.constraint}: {joined((self.subject,))}: {self.missing}"
 
 
+STOCK = "stock"
+"""The subject where a provisioner is in order, and the cloud has nothing for it now."""
+
+
 Refusals: TypeAlias = tuple[Refusal, ...]
 """Why not, of one destination."""
 

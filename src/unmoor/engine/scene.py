@@ -122,9 +122,10 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     ``requirements``: its own, its labels and its name. ``types``: those that suit them and are to
     be had. ``daemons``: what DaemonSets will ask there, and ``held``: what they will have for
     themselves alone. ``limits``: its limits, by resource, and ``remaining``: what they leave.
-    ``problem``: why it cannot be used, "" when it can. ``hold``:
-    why it is not used for now, although it could be. ``defaults``: labels that it says nothing of,
-    so that they have the values that are usual; ``left_out``: types that these alone keep out.
+    ``problem``: why it cannot be used, "" when it can; ``is_in_order``: it is not its own fault.
+    ``hold``: why it is not used for now, although it could be. ``defaults``: labels that it says
+    nothing of, so that they have the values that are usual; ``left_out``: types that these alone
+    keep out.
     """
 
     provisioner: str
@@ -139,6 +140,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     defaults: frozenset[str] = frozenset()
     left_out: tuple[InstanceType, ...] = ()
     problem: str = ""
+    is_in_order: bool = False
     hold: Hold | None = None
 
     @property

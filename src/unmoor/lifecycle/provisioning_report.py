@@ -17,7 +17,7 @@ from itertools import groupby
 import msgspec
 
 from unmoor.engine.plan import Plan
-from unmoor.engine.refusal import Constraint, Refusal
+from unmoor.engine.refusal import STOCK, Constraint, Refusal
 from unmoor.engine.scene import Scene
 from unmoor.lifecycle.effects import Publish, say
 from unmoor.lifecycle.new_machine import to_evict
@@ -243,25 +243,27 @@ def _refused(pod: Pod, result: Result) -> Iterator[Verdict]:
 def _said(refusals: tuple[Refusal, ...]) -> str:
     """The nearest first. What several places say in the same words is said once, and where.
 
-    Of those that are not in order the first says what is wrong, the others are named.
+    Of those that are not in order, which come last, one says what is wrong; the others are named.
     """
     places = [list(those) for _, those in groupby(refusals, key=lambda one: one.where)]
-    broken = [those[0].where for those in places if _is_broken(those)][1:]
-    sound = [those for those in places if those[0].where not in broken]
+    sound = [those for those in places if not _is_broken(those)]
+    broken = [those for those in places if _is_broken(those)]
     where: dict[str, list[str]] = {}
-    for those in sound[:PLACES_SAID_MAX]:
+    for those in (*sound[:PLACES_SAID_MAX], *broken[:1]):
         for words in _at_one(those):
             where.setdefault(words, []).append(those[0].where)
     parts = [_with_places(words, names) for words, names in where.items()]
-    if broken:
-        parts.append(f"not in order either, as their status says: {named(tuple(broken))}")
+    if others := named(tuple(those[0].where for those in broken[1:])):
+        parts.append(f"not in order either, as kubectl describe provisioner says: {others}")
     more = len(sound) - PLACES_SAID_MAX
     return "; ".join(parts) + (f"; and {counted(more, 'more provisioner')}" if more > 0 else "")
 
 
 def _is_broken(those: list[Refusal]) -> bool:
-    """True for a provisioner that no pod could have a machine of."""
-    return bool(those[0].where) and all(one.constraint is Constraint.PROVISIONER for one in those)
+    """True for a provisioner that no pod could have a machine of, whatever the cloud has."""
+    return bool(those[0].where) and all(
+        one.constraint is Constraint.PROVISIONER and one.subject != STOCK for one in those
+    )
 
 
 def _at_one(refusals: list[Refusal]) -> list[str]:

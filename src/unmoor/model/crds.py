@@ -12,9 +12,9 @@ from __future__ import annotations
 from unmoor.model import crd_rules, names
 from unmoor.model.base import JSON
 from unmoor.model.disruption import DisruptionPhase, LeftOutReason
-from unmoor.model.provisioner import TTL_MOST_S
+from unmoor.model.provisioner import ACTIVE, TTL_MOST_S
 
-CONDITIONS_READY = '.status.conditions[?(@.type=="Ready")].status'
+CONDITION = '.status.conditions[?(@.type=="%s")].status'
 
 
 def _object(description: str = "", *, required: tuple[str, ...] = (), **properties: JSON) -> JSON:
@@ -167,8 +167,7 @@ def _definition(
         "singular": kind.lower(),
         "categories": ["unmoor"],
     }
-    if short:
-        named["shortNames"] = list(short)
+    named |= {"shortNames": list(short)} if short else {}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -210,7 +209,7 @@ def provisioner() -> JSON:
         limits=_object(
             "How much capacity all nodes together may have. A machine that is not launched yet "
             "counts as the largest that it may become.",
-            resources=_quantities(),
+            resources=_quantities("By resource, as in cpu; what is not named has no limit."),
         ),
         weight=_integer(
             "Provisioners with a higher weight are tried first.", bits=32, least=1, most=100
@@ -233,6 +232,8 @@ def provisioner() -> JSON:
         columns=[
             _column("Template", ".spec.providerRef.name"),
             _column("Weight", ".spec.weight", kind="integer", wide=True),
+            _column("Active", CONDITION % ACTIVE),
+            _column("Age", ".metadata.creationTimestamp", kind="date"),
         ],
     )
 
@@ -262,7 +263,7 @@ def machine() -> JSON:
             _column("Type", _label(names.INSTANCE_TYPE)),
             _column("Zone", _label(names.ZONE)),
             _column("Node", ".status.nodeName"),
-            _column("Ready", CONDITIONS_READY),
+            _column("Ready", CONDITION % "Ready"),
             _column("Age", ".metadata.creationTimestamp", kind="date"),
             _column("Capacity", _label(names.CAPACITY_TYPE), wide=True),
             _column("Provisioner", _label(names.PROVISIONER_NAME), wide=True),
@@ -305,11 +306,10 @@ def aws_node_template() -> JSON:
         amiSelector=_map(_string(), "Images by tag, name, owner, or by aws-ids."),
         launchTemplate=_string("A launch template of your own, instead of most of the above."),
     )
-    image = _object(id=_string(), name=_string(), requirements=_requirements())
     status = _object(
         subnets=_list(_object(id=_string(), zone=_string())),
         securityGroups=_list(_object(id=_string(), name=_string())),
-        amis=_list(image),
+        amis=_list(_object(id=_string(), name=_string(), requirements=_requirements())),
     )
     return _definition(
         f"{names.AWS_GROUP}/v1alpha1",

@@ -332,6 +332,7 @@ class _Text:
                 f"  unmoor run --cloud simulated --kubeconfig {path}{self._prices}\n",
             )
         say(f"Prices of machines: {started.prices}.")
+        say("No node template is read: any providerRef will do.")
         say("Ctrl-C ends everything. What happens, with a minus before now:\n")
 
     def line(self, line: Line, at: datetime) -> None:
