@@ -9,7 +9,6 @@ import yaml
 
 from tests.docs.test_docs import FENCE
 from tests.engine.pieces import view_of
-from tests.engine.scenes import instance_type
 from tests.lifecycle.pending import APART, asked, made, planned, the_one, waiting
 from tests.tidy import tree
 from unmoor.cloud.catalogue import ec2_types
@@ -37,7 +36,6 @@ BODIES = {
     for body in yaml.safe_load_all(block)
 }
 TOLD = [block.strip() for language, block in BLOCKS if language == "text"]
-SMALL, LARGE = instance_type("small", cpu=2), instance_type("large", cpu=4)
 TOLERATES = [{"key": "dedicated", "operator": "Exists"}]
 
 
@@ -66,6 +64,7 @@ def test_the_wrong_one_is_refused_and_says_so_where_it_got_in() -> None:
     with pytest.raises(ApiError) as refused:
         create("wrong")
     assert refused.value.reason == "Invalid"
+    assert refused.value.message.partition(" is invalid: ")[2] in TOLD
 
     wrong, view = written("wrong"), view_of(written("wrong"))
     active = standing_of(view, wrong, validate(wrong), usage_of(view, "wrong")).active
@@ -145,7 +144,7 @@ def test_labels_are_requirements() -> None:
 
 
 def capped(*there: Machine) -> Scene:
-    return scene_of(view_of(written("capped"), *there), (SMALL, LARGE))
+    return scene_of(view_of(written("capped"), *there), ec2_types())
 
 
 def test_what_is_on_order_counts_as_the_largest_it_may_become() -> None:
@@ -153,21 +152,39 @@ def test_what_is_on_order_counts_as_the_largest_it_may_become() -> None:
 
     plan = solving.solve(capped(), pods)
     ((refusal,),) = plan.refused.values()
-    assert [sorted(one.instance_types) for one in plan.machines] == [["large", "small"]]
+    assert [sorted(one.instance_types) for one in plan.machines] == [["m5.large", "m5.xlarge"]]
     assert str(refusal) in [" ".join(block.split()) for block in TOLD]
 
-    (first,) = made(planned(written("capped"), pods[0], types=(SMALL, LARGE)))
+    (first,) = made(planned(written("capped"), pods[0], types=ec2_types()))
     first = msgspec.structs.replace(
         first,
         status=msgspec.convert(
             {
-                "providerID": "sim:///small",
-                "capacity": {"cpu": "2", "memory": "4Gi", "pods": "5"},
-                "allocatable": {"cpu": "1", "memory": "4Gi", "pods": "5"},
+                "providerID": "sim:///m5-large",
+                "capacity": {"cpu": "2", "memory": "8Gi", "pods": "29"},
+                "allocatable": {"cpu": "1", "memory": "7Gi", "pods": "29"},
             },
             type(first.status),
         ),
     )
     again = solving.solve(capped(first), pods)
     assert not again.refused
-    assert [one.instance_types for one in again.machines] == [("small",)]
+    assert [one.instance_types for one in again.machines] == [("m5.large",)]
+
+
+def test_what_is_on_sale_is_what_the_page_says() -> None:
+    assert f"On sale are {len(ec2_types())}\nEC2 types in three zones of us-east-1." in TEXT
+    shares = {
+        round(100 * price[names.SPOT] / price[names.ON_DEMAND])
+        for one in ec2_types()
+        for zone in {sold.zone for sold in one.offerings}
+        for price in [
+            {
+                sold.capacity_type: sold.price_usd_per_h or 0.0
+                for sold in one.offerings
+                if sold.zone == zone
+            }
+        ]
+    }
+    assert f"{min(shares)} to {max(shares)} % by zone" in TEXT
+    assert all(one.book_of(names.SPOT).endswith(", spot assumed") for one in ec2_types())
