@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.engine.scenes import TYPES
+from tests.engine.scenes import TYPES, required, spread, term
 from unmoor.model import names
 from unmoor.model.base import JSON, Key
 from unmoor.model.kinds import DAEMON_SETS, MACHINES, NODES, PODS, Resource
@@ -19,6 +19,9 @@ from unmoor.sim.truth import Truth
 
 CLUSTER = "harbour"
 BLIND_S = 15.0
+NEAR: dict[str, Any] = {"affinity": {"podAffinity": required(term(names.ZONE, {"app": "leader"}))}}
+APART: dict[str, Any] = {"affinity": {"podAntiAffinity": required(term())}}
+EVEN: dict[str, Any] = {"topologySpreadConstraints": [spread(names.HOSTNAME)]}
 SMALL, USUAL = "small-instance-type", "default-instance-type"
 
 
@@ -59,6 +62,18 @@ class Stage:
         spec = {"containers": [container], **({"nodeName": on} if on else {}), **more}
         body = {"metadata": {"name": name, "labels": labels}, "spec": spec}
         self.server.create(PODS.ref(name, "default"), body)
+
+    def bind(self, name: str, node: str) -> None:
+        """The scheduler gives a pod a node."""
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
+        self.server.create(PODS.ref(name, "default"), body, subresource="binding")
+
+    def lost(self, node: str) -> None:
+        """A node of ours is to go, and its pods are still there."""
+        marks = {"annotations": {names.MANAGED_BY: CLUSTER}, "finalizers": ["example.org/hold"]}
+        self.server.patch(NODES.ref(node), {"metadata": marks})
+        self.server.delete(NODES.ref(node))
 
     def daemon_set(self, name: str, cpu: str = "1m") -> None:
         """One pod of it is to be on each node."""

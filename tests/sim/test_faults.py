@@ -1,3 +1,5 @@
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
@@ -10,7 +12,7 @@ from unmoor.model.base import JSON
 from unmoor.model.instance import InstanceState, LaunchRequest
 from unmoor.model.kinds import CONFIG_MAPS
 from unmoor.runtime.ports import ApiError, Change, CloudError, PortError, Unreachable
-from unmoor.sim.faults import ApiFaults, CloudFaults, FaultyApi, FaultyCloud, Ratio
+from unmoor.sim.faults import CATCHING_UP_S, ApiFaults, CloudFaults, FaultyApi, FaultyCloud, Ratio
 
 REF = CONFIG_MAPS.ref("a", "default")
 BODY: JSON = {
@@ -123,6 +125,35 @@ async def test_in_calm_weather_nothing_happens_and_the_storm_comes_back() -> Non
     api.storm()
 
     assert isinstance(await failure(api.get(REF)), Unreachable)
+
+
+@in_virtual_time
+async def test_who_is_blind_is_so_since_the_first_of_the_watches_that_hung_in_a_row() -> None:
+    """It is opened anew where it was, and hangs at once again."""
+    cluster = Cluster()
+    api = api_of(cluster, watch_silent=ALWAYS)
+    since = cluster.server.version
+    assert api.blind_since is None
+
+    async def follow() -> None:
+        async for _ in api.watch(CONFIG_MAPS, since=since):
+            pass
+
+    await cluster.wait(10.0)
+    await cluster.api.create(REF, BODY)
+    found: list[float | None] = []
+    for wait_s in (0.0, CATCHING_UP_S + 1.0):
+        await cluster.wait(wait_s)
+        for _ in range(2):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(follow(), 100.0)
+            found.append(api.blind_since)
+            await cluster.wait(1.0)
+    await cluster.wait(CATCHING_UP_S)
+
+    second = 10.0 + 2 * 101.0 + CATCHING_UP_S + 1.0
+    assert found == [10.0, 10.0, second, second]
+    assert api.blind_since is None
 
 
 @in_virtual_time

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from tests.builders import moment
-from tests.engine.scenes import required, spread, term
-from tests.sim.promising import SMALL, Stage, machine
+from tests.sim.promising import APART, EVEN, NEAR, SMALL, Stage
 from unmoor.lifecycle.effects import AnyEffect, Create, Nominate
 from unmoor.lifecycle.step import Step
-from unmoor.model import names
 from unmoor.model.base import JSON
 from unmoor.model.kinds import MACHINES
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.runtime.story import Outcome, Record
 from unmoor.sim.promises import KEPT, ROOMY, Promised, promised_by
-
-NEAR: dict[str, Any] = {"affinity": {"podAffinity": required(term(names.ZONE, {"app": "leader"}))}}
-APART: dict[str, Any] = {"affinity": {"podAntiAffinity": required(term())}}
-
 
 Story = Callable[[Stage], None]
 
@@ -61,23 +54,6 @@ def near_one_whose_machine_could_not_be_created(stage: Stage) -> None:
     stage.promise("m", failed=("n",), follower="machine/m", leader="machine/n")
 
 
-def the_node_has_become_full_just_now(stage: Stage) -> None:
-    stage.node("a", cpu="1")
-    stage.pod("p")
-    stage.time_s += 100.0
-    stage.pod("q", on="a")
-    stage.promise_now(p="node/a")
-
-
-def another_has_made_a_machine_just_now(stage: Stage) -> None:
-    stage.node("a", cpu="1")
-    stage.pod("p", cpu="2")
-    stage.time_s += 100.0
-    stage.who = "unmoor-b"
-    stage.server.create(MACHINES.ref("m"), machine("m"))
-    stage.promise_now(p="node/a")
-
-
 def the_machine_is_as_large_as_its_pods_need(stage: Stage) -> None:
     stage.machine("m")
     stage.pod("p", cpu="3")
@@ -108,8 +84,6 @@ HELD = [
     room_on_the_node_that_has_come_of_a_machine,
     near_each_other_whoever_is_named_first,
     near_one_whose_machine_could_not_be_created,
-    the_node_has_become_full_just_now,
-    another_has_made_a_machine_just_now,
     the_machine_is_as_large_as_its_pods_need,
     the_machine_is_smaller_and_was_made_for_nobody,
 ]
@@ -171,11 +145,15 @@ def a_pod_that_keeps_others_away(stage: Stage) -> None:
     stage.promise(p="node/a")
 
 
-def a_crowd(stage: Stage) -> None:
+def a_crowd_to_come(stage: Stage) -> None:
     stage.node("a")
-    stage.node("b")
     stage.pod("q", on="a", app="web")
-    stage.pod("p", app="web", topologySpreadConstraints=[spread(names.HOSTNAME)])
+    stage.pod("p", app="web", **EVEN)
+
+
+def a_crowd(stage: Stage) -> None:
+    stage.node("b")
+    a_crowd_to_come(stage)
     stage.promise(p="node/a")
 
 

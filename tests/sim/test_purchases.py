@@ -82,6 +82,30 @@ def a_person_writes_another_afterwards(market: Market) -> None:
     market.launched("m", cpu="4")
 
 
+def a_node_without_machine(market: Market) -> None:
+    """That of a machine which somebody has taken away by force."""
+    market.machine("m", USUAL)
+    market.launched("m", cpu="4")
+    market.node("m")
+    labels = {"metadata": {"labels": {names.PROVISIONER_NAME: "default"}}}
+    market.server.patch(NODES.ref("m"), labels)
+    market.server.delete(MACHINES.ref("m"))
+
+
+def a_node_is_without_machine_since_just_now(market: Market) -> None:
+    market.provisioner(cpu="4")
+    a_node_without_machine(market)
+    market.machine("n", USUAL)
+
+
+def a_node_without_machine_goes(market: Market) -> None:
+    market.provisioner(cpu="4")
+    a_node_without_machine(market)
+    market.time_s += BLIND_S + 1.0
+    market.lost("m")
+    market.machine("n", USUAL)
+
+
 def nothing_is_limited(market: Market) -> None:
     market.provisioner()
     market.machine("m", USUAL)
@@ -99,6 +123,8 @@ def nothing_is_limited(market: Market) -> None:
         another_process_has_made_the_first_just_now,
         a_person_has_written_one_that_is_not_launched,
         a_person_writes_another_afterwards,
+        a_node_is_without_machine_since_just_now,
+        a_node_without_machine_goes,
         nothing_is_limited,
     ],
 )
@@ -156,6 +182,13 @@ def a_person_has_one_that_runs(market: Market) -> None:
     market.machine("n", SMALL)
 
 
+def a_node_stays_whose_machine_is_gone(market: Market) -> None:
+    market.provisioner(cpu="4")
+    a_node_without_machine(market)
+    market.time_s += BLIND_S + 1.0
+    market.machine("n", SMALL)
+
+
 BEYOND: dict[Story, str] = {
     it_may_become_too_large: "4 of cpu, and its limit is 2",
     the_first_may_yet_become_too_large: "8 of cpu, and its limit is 6",
@@ -163,6 +196,7 @@ BEYOND: dict[Story, str] = {
     the_first_becomes_more_than_it_was_to_be: "8 of cpu, and its limit is 6",
     another_process_has_made_the_first_long_ago: "8 of cpu, and its limit is 4",
     it_has_made_the_first_itself_just_now: "8 of cpu, and its limit is 4",
+    a_node_stays_whose_machine_is_gone: "6 of cpu, and its limit is 4",
     a_person_has_one_that_runs: "6 of cpu, and its limit is 4",
 }
 

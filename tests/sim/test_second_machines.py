@@ -107,6 +107,26 @@ def another_machine_for_whom_it_was_not_made_when_its_own_pods_need_it(stage: St
     stage.promise("n", q="machine/m", p="machine/n")
 
 
+def another_machine_when_its_node_goes_on_which_it_ran_meanwhile(stage: Stage) -> None:
+    """The first was left to others when the pod found a place without it."""
+    stage.node("a", cpu="2")
+    stage.pod("p")
+    stage.machine("m")
+    stage.promise("m", p="machine/m")
+    rest(stage)
+    stage.bind("p", "a")
+    rest(stage)
+    stage.lost("a")
+    rest(stage)
+    stage.machine("n")
+    stage.promise_now("n", p="machine/n")
+
+
+def another_machine_for_a_choosy_pod_when_one_of_its_like_has_come_just_now(stage: Stage) -> None:
+    stage.node("a")
+    twice(stage, between=lambda: stage.pod("q", on="a", app="web"), **SPREAD)
+
+
 def a_machine_after_a_node(stage: Stage) -> None:
     stage.node("a")
     stage.pod("p")
@@ -137,6 +157,8 @@ HELD = [
     another_machine_when_another_process_has_made_the_first_just_now,
     another_machine_for_a_choosy_pod_when_anything_has_changed_just_now,
     another_machine_for_whom_it_was_not_made_when_its_own_pods_need_it,
+    another_machine_when_its_node_goes_on_which_it_ran_meanwhile,
+    another_machine_for_a_choosy_pod_when_one_of_its_like_has_come_just_now,
     a_machine_after_a_node,
     another_machine_that_was_there,
     a_machine_after_one_that_nobody_knows_to_be_there,
@@ -165,6 +187,11 @@ def twice_for_a_choosy_pod(stage: Stage) -> None:
     twice(stage, **SPREAD)
 
 
+def twice_for_a_choosy_pod_while_strangers_come(stage: Stage) -> None:
+    stage.node("a", cpu="500m")
+    twice(stage, between=lambda: stage.pod("q", on="a", cpu="100m"), **SPREAD)
+
+
 def twice_as_a_larger_pod_takes_the_room(stage: Stage) -> None:
     """Both were to go there, and then the cloud chose a smaller type than they had hoped for."""
     stage.pod("p")
@@ -190,6 +217,7 @@ TOLD = [
     twice_while_pods_and_nodes_elsewhere_come_and_go,
     twice_although_the_first_is_up,
     twice_for_a_choosy_pod,
+    twice_for_a_choosy_pod_while_strangers_come,
     twice_as_a_larger_pod_takes_the_room,
     twice_beside_another_process,
 ]

@@ -166,6 +166,13 @@ def room_whatever_it_becomes(market: Market) -> None:
     market.machine("n")
 
 
+def room_on_one_that_can_become_one_type_only(market: Market) -> None:
+    market.truth.is_in_stock = False
+    coming(market, USUAL)
+    market.pending("p", "500m")
+    market.machine("n")
+
+
 def room_for_a_choosy_pod(market: Market) -> None:
     market.node("a")
     rest(market)
@@ -179,6 +186,7 @@ FOUND: dict[Story, str] = {
     room_while_another_process_makes_machines: "p on a",
     room_on_a_machine_of_the_plan_before: "p on m, w on m",
     room_whatever_it_becomes: "p on m, w on m",
+    room_on_one_that_can_become_one_type_only: "p on m, w on m",
     room_for_a_choosy_pod: "p on a",
 }
 

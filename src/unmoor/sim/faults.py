@@ -45,6 +45,10 @@ Seconds: TypeAlias = tuple[float, float]
 """A delay is drawn evenly from (shortest, longest)."""
 
 
+CATCHING_UP_S = 60.0
+"""So long after a watch was given up, what it has missed may not be known yet."""
+
+
 class ApiFaults(msgspec.Struct, frozen=True, kw_only=True):
     """How often the way to the API server fails, for each request or watch event."""
 
@@ -123,18 +127,14 @@ class FaultyApi(ApiAround):
         super().__init__(api)
         self.faults = faults
         self._hanging = 0
-        self._hung_until = 0.0
+        self._hung_since = 0.0
+        self._hung_until = -inf
         self._weather = _Weather(dice, clock)
 
     @property
     def counts(self) -> Counter[str]:
         """How often each fault has happened."""
         return self._weather.counts
-
-    @property
-    def hung_until(self) -> float:
-        """When the last watch that hung was given up; inf while one hangs."""
-        return inf if self._hanging else self._hung_until
 
     def calm(self) -> None:
         """No faults from now on."""
@@ -164,7 +164,19 @@ class FaultyApi(ApiAround):
                     await self._hang()
             yield event
 
+    @property
+    def blind_since(self) -> float | None:
+        """Since when watches have hung, one after the other, until just now; None for none.
+
+        One that was given up is opened anew where it was, and may hang at once again.
+        """
+        now = self._weather.clock.now().mono
+        is_blind = bool(self._hanging) or now < self._hung_until + CATCHING_UP_S
+        return self._hung_since if is_blind else None
+
     async def _hang(self) -> None:
+        if self.blind_since is None:
+            self._hung_since = self._weather.clock.now().mono
         self._hanging += 1
         try:
             await asyncio.get_running_loop().create_future()

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import count
-from math import inf
 from random import Random
 
 from unmoor.runtime.controller import Options
@@ -131,9 +130,9 @@ class Crew:
         promised = promises.promised_by(who, record)
         if promised is not None:
             unseen_s = self.checkers.allowances.unseen_s
-            (hung_until,) = (one.api.hung_until for one in self.members if one.who == who)
-            is_blind = promised.at_s < hung_until + unseen_s
-            self._promises.note(promised, inf if is_blind else unseen_s)
+            (since,) = (one.api.blind_since for one in self.members if one.who == who)
+            hung_s = 0.0 if since is None else promised.at_s - since
+            self._promises.note(promised, max(hung_s, 0.0) + unseen_s)
 
     async def run(self, until_s: float) -> None:
         """Let it all happen, until ``until_s``."""

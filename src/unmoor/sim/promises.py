@@ -5,8 +5,8 @@ kube-scheduler would refuse, preferences aside. The oracle is asked, so what is 
 in the fast engine, or in what leads to a plan or follows from it; a mistake of the oracle itself is
 for others to find (tests/engine).
 
-What unmoor may not know yet is left out: nothing is said when something that decides about places
-has changed not long before the plan was made.
+What unmoor may not know yet is left out: nothing is said of a pod and a place when something that
+decides about these two has changed not long before the plan was made (``news``).
 
 Must not: import policy, or what decides in lifecycle; or write anything.
 """
@@ -24,15 +24,17 @@ import msgspec
 from unmoor.engine import oracle
 from unmoor.engine.refusal import Constraint, Refusals
 from unmoor.engine.sites import Opened, Standing
-from unmoor.engine.wish import Wish, levels_of
+from unmoor.engine.wish import Wish, levels_of, wish_of
 from unmoor.lifecycle.effects import Create, Nominate
 from unmoor.model.base import JSON, Key
 from unmoor.model.kinds import Resource
 from unmoor.model.pod import Pod
+from unmoor.model.snapshot import View
 from unmoor.runtime.story import Record
 from unmoor.sim import truth as true
 from unmoor.sim import vacancies
 from unmoor.sim.apiserver.storage import Entry
+from unmoor.sim.news import OF_COMPANY, News
 from unmoor.sim.truth import Truth
 
 KEPT = "promises-are-kept"
@@ -94,12 +96,10 @@ class Promises:
         when nothing may be known to whoever has made them."""
         self._made_for: dict[str, frozenset[str]] = {}
         """The same of every machine, launched or not: pods by uid."""
-        self._changed_at = 0.0
-        self._changed: dict[str, float] = {}
-        """When a node, or a machine, was changed, or who is there; by name. DaemonSets: ""."""
+        self._news = News(truth)
         self._judged: tuple[Places, Mapping[str, JSON]] | None = None
         """The plan that was judged last, on the world as it still is."""
-        self._judgement: list[tuple[str, str, Refusals]] = []
+        self._judgement: list[Refused] = []
         truth.server.observers.append(self._observe)
 
     def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
@@ -107,25 +107,15 @@ class Promises:
             self._judged = None
         if entry.obj.get("kind") == "Machine":
             self._look_for_room(entry.obj)
-        old = None if entry.old is None else _decisive(entry.old)
-        new = None if entry.type == "DELETED" else _decisive(entry.obj)
-        if old == new or self._is_made_by_unmoor(entry):
-            return
-        self._changed_at = self._changed[_where(entry.obj)] = self._truth.time_s()
-
-    def _is_made_by_unmoor(self, entry: Entry) -> bool:
-        is_new = entry.obj.get("kind") == "Machine" and entry.type == "ADDED"
-        return is_new and true.uid(entry.obj) in self._truth.made
+        self._news.observe(entry)
 
     def note(self, plan: Promised, blind_s: float) -> None:
         """Take what was promised."""
         truth = self._truth
         lately = plan.at_s - blind_s - PLANNING_S
-        is_alone = not any(who != plan.who and at >= lately for who, at in truth.made.values())
-        if self._changed_at < lately and is_alone:
-            for pod, place, why in self._refused(plan):
-                said = "; ".join(map(str, why)) or "it is not there"
-                self._breach(KEPT, f"{plan.who}: pod {pod} was promised {place}: {said}")
+        for one in self._broken(plan, lately):
+            said = "; ".join(map(str, one.why)) or "it is not there"
+            self._breach(KEPT, f"{plan.who}: pod {one.name} was promised {one.place}: {said}")
         bodies = {key: truth.get("Pod", key[1], key[0]) for key in chain(*plan.places.values())}
         for place, keys in plan.places.items():
             if place.removeprefix(MACHINE) in plan.made:
@@ -135,7 +125,8 @@ class Promises:
             name = place.removeprefix(MACHINE)
             if name in plan.failed:
                 continue
-            uids = [true.uid(body) for body in map(bodies.get, keys) if body is not None]
+            known = filter(None, map(bodies.get, keys))
+            uids = [true.uid(body) for body in known if _still_waits(truth, body)]
             truth.promised.update(dict.fromkeys(uids, (place, plan.at_s)))
             truth.planned |= {true.uid(one) for one in (truth.get("Machine", name),) if one}
             made = truth.get("Machine", name) if name in plan.made else None
@@ -144,7 +135,33 @@ class Promises:
                 self._made_for[true.uid(made)] = frozenset(uids)
                 self._look_for_room(made)
 
-    def _refused(self, plan: Promised) -> list[tuple[str, str, Refusals]]:
+    def _broken(self, plan: Promised, lately: float) -> Iterator[Refused]:
+        """Whom a place refuses for what was known.
+
+        A pod that looks at others may also miss one that was refused for what was not; and where
+        they are to be even, a machine that another process has just made is one more place.
+        """
+        made = self._truth.made.values()
+        is_alone = not any(who != plan.who and at >= lately for who, at in made)
+        left = self._refused(plan)
+        known = [self._known(one, lately) for one in left]
+        is_sure = is_alone and None not in known
+        for one, why in zip(left, known, strict=True):
+            if why is not None and (is_sure or not why or why - OF_COMPANY):
+                yield one
+
+    def _known(self, one: Refused, lately: float) -> frozenset[Constraint] | None:
+        """For which reasons whoever may know nothing since ``lately`` knew that it is refused.
+
+        None: for none of them. No reason: it was known that there is no such place.
+        """
+        if not one.why:
+            return frozenset() if self._news.of_place(one.place) < lately else None
+        news = self._news
+        known = (r for r in one.why if news.of_refusal(r, one.place, one.wish) < lately)
+        return frozenset(reason.constraint for reason in known) or None
+
+    def _refused(self, plan: Promised) -> list[Refused]:
         """As :func:`refused` says. The same plan, while nothing has changed, is judged once."""
         asked = (plan.places, plan.failed)
         if asked != self._judged:
@@ -153,9 +170,14 @@ class Promises:
         return self._judgement
 
     def _compare(self, plan: Promised, pod: JSON, place: str, lately: float) -> None:
-        """With where the pod was to go before: no second machine while that one would take it."""
+        """With where the pod was to go before: no second machine while that one would take it.
+
+        A pod that was bound since, and whose node goes, has none to come back to.
+        """
         truth, who = self._truth, plan.who
-        before, _ = truth.promised.get(true.uid(pod), (place, 0.0))
+        before, promised_at = truth.promised.get(true.uid(pod), (place, 0.0))
+        if truth.bound_at.get(true.uid(pod), -inf) > promised_at:
+            return
         name = before.removeprefix(MACHINE)
         first = truth.get("Machine", name)
         if before == place or first is None or true.is_deleting(first) or name in plan.made:
@@ -174,14 +196,13 @@ class Promises:
         What the cloud is out of may keep a machine from a zone, and so from pods that look at zones
         and at each other; all others may go there, whatever it becomes.
         """
-        truth = self._truth
-        provider_id = (machine.get("status") or {}).get("providerID", "")
-        nodes = [one for one in truth.all("Node") if one["spec"].get("providerID") == provider_id]
-        here = ["", true.name(machine), *(true.name(node) for node in nodes if provider_id)]
-        if any(self._changed.get(name, 0.0) >= lately for name in here):
+        if self._news.of_place(f"{MACHINE}{true.name(machine)}") >= lately:
             return False
-        is_sure = bool(provider_id) or truth.is_in_stock
-        return not vacancies.is_choosy(pod) or (is_sure and self._changed_at < lately)
+        if not vacancies.is_choosy(pod):
+            return True
+        is_launched = bool((machine.get("status") or {}).get("providerID"))
+        is_sure = is_launched or self._truth.is_in_stock
+        return is_sure and self._news.of_company(_insisting(self._truth, pod)) < lately
 
     def _takes(self, machine: JSON, pod: JSON, place: str) -> bool:
         """Whom it was made for comes first; a later pod goes there when all have room together."""
@@ -194,7 +215,7 @@ class Promises:
             if truth.promised.get(true.uid(one), ("", 0.0))[0] == place
             and (true.uid(one) in mine or not is_first)
         ]
-        left = [name for name, _, _ in refused(truth, {place: meant})]
+        left = [one.name for one in refused(truth, {place: meant})]
         return true.name(pod) not in left if is_first else not left
 
     def _look_for_room(self, machine: JSON) -> None:
@@ -205,11 +226,12 @@ class Promises:
             return
         name = true.name(machine)
         meant, lately = self._meant.pop(true.uid(machine), ((), 0.0))
-        is_sure = meant and self._changed.get("", -inf) <= lately
-        for pod, _, why in refused(self._truth, {f"{MACHINE}{name}": meant} if is_sure else {}):
-            short = [str(one) for one in why if one.constraint is Constraint.RESOURCES]
+        is_sure = meant and self._news.of_daemons <= lately
+        for one in refused(self._truth, {f"{MACHINE}{name}": meant} if is_sure else {}):
+            short = [str(why) for why in one.why if why.constraint is Constraint.RESOURCES]
             if short:
-                self._breach(ROOMY, f"machine {name} was made for pod {pod}: {'; '.join(short)}")
+                said = f"machine {name} was made for pod {one.name}: {'; '.join(short)}"
+                self._breach(ROOMY, said)
 
 
 def expected(truth: Truth, without: Collection[str]) -> dict[str, int]:
@@ -224,19 +246,35 @@ def expected(truth: Truth, without: Collection[str]) -> dict[str, int]:
     found = {}
     for place, pods in waiting.items():
         keys = [(pod["metadata"].get("namespace", ""), true.name(pod)) for pod in pods]
-        left = {name for name, _, _ in refused(truth, {place: keys})}
+        left = {one.name for one in refused(truth, {place: keys})}
         plain = [one for one in pods if not vacancies.is_choosy(one) and true.name(one) not in left]
         if plain or not left:
             found[place.removeprefix(MACHINE)] = max(len(plain), 1)
     return found
 
 
+class Refused(msgspec.Struct, frozen=True):
+    """A pod, by what it insists on, the place that refuses it, and why.
+
+    No reason: there is no such place.
+    """
+
+    wish: Wish
+    place: str
+    why: Refusals
+
+    @property
+    def name(self) -> str:
+        """That of the pod."""
+        return self.wish.pod.name
+
+
 def refused(
     truth: Truth, places: Places, failed: Mapping[str, JSON] = MappingProxyType({})
-) -> Iterator[tuple[str, str, Refusals]]:
-    """Return whom a promised place refuses, however the others come: pod, place, and why.
+) -> Iterator[Refused]:
+    """Return whom a promised place refuses, however the others come.
 
-    No reason: there is no such place. ``failed``: machines that count as if they were there.
+    ``failed``: machines that count as if they were there.
     """
     where = {key: place for place, keys in places.items() for key in keys}
     bodies = (truth.get("Pod", name, namespace) for namespace, name in where)
@@ -258,7 +296,13 @@ def refused(
         is_moving = len(left) < len(queue)
         queue = left
     for wish in queue:
-        yield wish.pod.name, where[wish.pod.key], _refusals(run, wish, site_of(wish)) or ()
+        yield Refused(wish, where[wish.pod.key], _refusals(run, wish, site_of(wish)) or ())
+
+
+def _insisting(truth: Truth, pod: JSON) -> Wish:
+    """What a pod insists on, wherever it may go."""
+    found: Pod = truth.typed(pod)
+    return wish_of(found, View.of(), levels_of(found))
 
 
 def _least(run: oracle.Run, pod: Pod) -> Wish:
@@ -286,28 +330,3 @@ def _refusals(run: oracle.Run, wish: Wish, site: Standing | Opened | None) -> Re
 def _still_waits(truth: Truth, pod: JSON) -> bool:
     node = pod["spec"].get("nodeName", "")
     return true.is_workload(pod) and not true.is_deleting(pod) and (not node or node in truth.going)
-
-
-def _decisive(obj: JSON) -> Any:
-    """All of an object that decides who may be where; None when it does not."""
-    meta, status = obj["metadata"], obj.get("status") or {}
-    match obj.get("kind"):
-        case "Pod" if obj["spec"].get("nodeName"):
-            is_over = status.get("phase") in true.TERMINAL
-            return [obj["spec"], meta.get("labels"), true.is_deleting(obj), is_over]
-        case "Node":
-            return true.room_of(obj)
-        case "Machine":
-            said = {key: value for key, value in status.items() if key != "conditions"}
-            return [said, true.is_deleting(obj)]
-        case "Provisioner" | "DaemonSet":
-            return [obj.get("spec"), true.is_deleting(obj)]
-        case _:
-            return None
-
-
-def _where(obj: JSON) -> str:
-    """Where that decides: on a node, or a machine; DaemonSets ("") everywhere."""
-    if obj.get("kind") == "Pod":
-        return str(obj["spec"]["nodeName"])
-    return "" if obj.get("kind") == "DaemonSet" else true.name(obj)

@@ -47,13 +47,14 @@ def needless(truth: Truth, made: JSON, who: str, blind_s: float) -> Iterator[str
 
 
 class Reckoning(msgspec.Struct, frozen=True):
-    """A machine was made: which machines (uid) its Provisioner had then, itself among them, and
-    what it may have.
+    """A machine was made: which machines (uid) its Provisioner had then, itself among them, which
+    nodes (uid) without a machine, and what it may have.
     """
 
     provisioner: str
     limits: JSON
     machines: frozenset[str]
+    nodes: frozenset[str]
 
     def breaches(self, has: Resources) -> Iterator[str]:
         """Say which limit they pass. ``has``: what they have in sum."""
@@ -68,7 +69,7 @@ class Limits:
 
     A machine has what its status says, or its node; before it is launched, what the largest type
     has that it may become. So however the cloud chooses, what those have that were reckoned with
-    can only become less.
+    can only become less. A node whose Machine is gone is its Provisioner's all the same (spec 9.4).
     """
 
     def __init__(self, truth: Truth) -> None:
@@ -99,7 +100,8 @@ class Limits:
                 continue
             if not true.is_deleting(one) and not _is_leaving(truth, provider_id):
                 reckoned.add(true.uid(one))
-        reckoning = Reckoning(owner, limits, frozenset(reckoned))
+        nodes = (true.uid(one) for one in _alone(truth, owner, blind_s))
+        reckoning = Reckoning(owner, limits, frozenset(reckoned), frozenset(nodes))
         self._reckonings[true.uid(machine)] = reckoning
         yield from reckoning.breaches(self._sum(reckoning))
 
@@ -122,6 +124,10 @@ class Limits:
             if true.uid(one) in reckoning.machines and provider_id not in seen:
                 seen |= {provider_id} - {""}
                 found.append(self._has(one))
+        for node in self._truth.all("Node") if reckoning.nodes else ():
+            if true.uid(node) in reckoning.nodes and node["spec"]["providerID"] not in seen:
+                seen.add(node["spec"]["providerID"])
+                found.append(resources.parse_resources(node["status"].get("capacity") or {}))
         return resources.total(found)
 
     def _has(self, machine: JSON) -> Resources:
@@ -144,6 +150,18 @@ class Limits:
         return resources.largest(*(one.capacity for one in known if one is not None))
 
 
+def _alone(truth: Truth, owner: str, blind_s: float) -> Iterator[JSON]:
+    """Nodes of a Provisioner that stay and have no Machine, as everybody should know by now."""
+    lately = truth.time_s() - blind_s
+    for node in truth.all("Node"):
+        provider_id = node["spec"].get("providerID", "")
+        if not provider_id or _provisioner_of(node) != owner or true.is_deleting(node):
+            continue
+        changed = (truth.room_at.get(true.name(node), 0.0), truth.orphaned_at.get(provider_id, 0.0))
+        if not truth.machines_of(provider_id) and max(changed) <= lately:
+            yield node
+
+
 def _is_older(truth: Truth, machine: JSON, age_s: float) -> bool:
     return (truth.now() - true.created_at(machine)).total_seconds() > age_s
 
@@ -157,6 +175,6 @@ def _nodes_of(truth: Truth, provider_id: str) -> list[JSON]:
     return [node for node in nodes if node["spec"].get("providerID") == provider_id]
 
 
-def _provisioner_of(machine: JSON) -> str:
-    labels = machine["metadata"].get("labels") or {}
+def _provisioner_of(obj: JSON) -> str:
+    labels = obj["metadata"].get("labels") or {}
     return str(labels.get(names.PROVISIONER_NAME, ""))

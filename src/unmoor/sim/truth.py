@@ -69,6 +69,8 @@ class Truth:
         """Where each pod, by uid, was to go, and when unmoor said so last."""
         self.launched_at: dict[str, float] = {}
         """When it was known of each Machine, by uid, which instance it is."""
+        self.orphaned_at: dict[str, float] = {}
+        """When a Machine of an instance, by provider id, was last gone."""
         self.placeless_until: dict[str, float] = {}
         """When a pod without a place got one, went, or was deleted, by uid."""
         self.last_seen: dict[str, JSON] = {}
@@ -189,17 +191,7 @@ class Truth:
         elif kind == "Node":
             self._note_node(entry, who)
         elif kind == "Machine":
-            number = marks_of(entry.obj).get(names.LAUNCH_ATTEMPT)
-            if number:
-                self.attempts.add(f"{uid(entry.obj)}-{number}")
-            if who and entry.type == "ADDED":
-                self.made[uid(entry.obj)] = (who, self.time_s())
-            provider_id = (entry.obj.get("status") or {}).get("providerID")
-            if provider_id:
-                self.launched_at.setdefault(uid(entry.obj), self.time_s())
-            if provider_id and is_deleting(entry.obj):
-                nodes = [n for n in self.all("Node") if n["spec"].get("providerID") == provider_id]
-                self.going |= {name(node) for node in nodes if self.is_ours(node)}
+            self._note_machine(entry, who)
         elif kind == "Disruption" and entry.type == "ADDED":
             self.commands[entry.obj["spec"].get("method", "")] += 1
             self.begun[uid(entry.obj)] = (who, self.time_s())
@@ -234,6 +226,21 @@ class Truth:
             return
         if pod["spec"].get("nodeName") and uid(pod) not in self.bound_at:
             self.bound_at[uid(pod)] = self.time_s()
+
+    def _note_machine(self, entry: Entry, who: str) -> None:
+        number = marks_of(entry.obj).get(names.LAUNCH_ATTEMPT)
+        if number:
+            self.attempts.add(f"{uid(entry.obj)}-{number}")
+        if who and entry.type == "ADDED":
+            self.made[uid(entry.obj)] = (who, self.time_s())
+        provider_id = (entry.obj.get("status") or {}).get("providerID")
+        if provider_id and entry.type == "DELETED":
+            self.orphaned_at[provider_id] = self.time_s()
+        if provider_id:
+            self.launched_at.setdefault(uid(entry.obj), self.time_s())
+        if provider_id and is_deleting(entry.obj):
+            nodes = [n for n in self.all("Node") if n["spec"].get("providerID") == provider_id]
+            self.going |= {name(node) for node in nodes if self.is_ours(node)}
 
     def _note_node(self, entry: Entry, who: str) -> None:
         node = entry.obj

@@ -106,7 +106,7 @@ def _smallest(started: Started) -> Started:
     """It has what each of its types has at least."""
     first, *others = started.types
     least = {
-        name: min(amount, *(one.allocatable.get(name, 0) for one in others))
+        name: min([amount, *(one.allocatable.get(name, 0) for one in others)])
         for name, amount in first.allocatable.items()
     }
     return msgspec.structs.replace(
