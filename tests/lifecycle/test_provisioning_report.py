@@ -19,6 +19,7 @@ from unmoor.engine.scenery import scene_of
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.provisioning_report import Result
 from unmoor.model import names
+from unmoor.model.base import Key
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.verdict import Reason, Verdict
 
@@ -82,6 +83,29 @@ def test_a_hundred_are_told_in_one_look_the_others_in_the_next() -> None:
 
     assert len(homeless(world)) == 130
     assert len(set(homeless(world))) == 130
+
+
+class OnlyOne(dict[Key, tuple[Refusal, ...]]):
+    """Reasons of which only the first that is asked for is worked out."""
+
+    def get(self, key: Key, default: Any = None) -> Any:
+        is_first = not any(self.values())
+        self[key] = self[key] or ((Refusal(Constraint.RESOURCES, "cpu", "4 short"),) * is_first)
+        return self[key] or default
+
+
+def test_where_each_look_finds_another_plan_everybody_is_told_why_all_the_same() -> None:
+    hopeless = tuple(waiting(f"web-{number}", cpu="100") for number in range(4))
+    world, wanted = wanting(*hopeless), Wanting(pending=hopeless)
+    told, heard = report.Told(), []
+    for _ in hopeless:
+        refused = OnlyOne.fromkeys((pod.key for pod in hopeless), ())
+        anew = Result(scene=Scene(view=world.view), plan=Plan(refused=refused))
+        said, told = report.events(world.view, wanted, anew, told, world.moment)
+        heard += [event.regarding.name for event in said]
+        world.wait(10)
+
+    assert heard == [pod.name for pod in hopeless]
 
 
 def test_who_cannot_be_told_why_now_is_told_in_a_later_look() -> None:

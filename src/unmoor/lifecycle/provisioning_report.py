@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import groupby
+from math import inf
 
 import msgspec
 
@@ -87,6 +88,11 @@ class Told(msgspec.Struct, frozen=True):
     allowed: float = NOMINATED_BURST
     at: float = 0.0
 
+    def at_of(self, pod: Pod) -> float:
+        """Since when the pod has been told that it has no place; who never was comes first."""
+        known = self.failed.get(pod.uid)
+        return -inf if known is None else known.at
+
 
 def verdicts(wanting: Wanting, result: Result) -> tuple[Verdict, ...]:
     """Everything that was decided: about provisioners first, then pod by pod."""
@@ -109,7 +115,8 @@ def events(
     causes = _Causes(result.plan)
     said: list[Publish] = []
     told_now = 0
-    for pod in wanting.pending:
+    # Reasons are not worked out without end: who was told before does not keep others from it.
+    for pod in sorted(wanting.pending, key=told.at_of):
         place, known = result.places.get(pod.key), told.failed.get(pod.uid)
         if known is not None and moment.mono >= known.at + again_s:
             known = None

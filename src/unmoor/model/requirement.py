@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 import msgspec
 
@@ -264,7 +265,7 @@ class Conflict(msgspec.Struct, frozen=True):
 
         Worked out only when somebody reads it: a search meets many conflicts and shows few.
         """
-        return names.nearest(self.key, sorted(self.known))
+        return _meant(self.key, self.known)
 
     def __str__(self) -> str:
         """The conflict as a sentence."""
@@ -273,6 +274,12 @@ class Conflict(msgspec.Struct, frozen=True):
             text = f"wanted {self.wanted}, but the label {self.key} has no known values"
             return f"{text} ({f'did you mean {meant}?' if meant else GIVE_IT})"
         return f"wanted {self.wanted}, but {self.offered}"
+
+
+@lru_cache(1_000)
+def _meant(key: str, known: frozenset[str]) -> str:
+    """Hundreds of provisioners miss the same label of the same pods."""
+    return names.nearest(key, sorted(known))
 
 
 class Requirements(msgspec.Struct, frozen=True, gc=False):

@@ -13,12 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from unmoor.engine import oracle
+from unmoor.engine import blame, oracle
 from unmoor.engine.bulk.fleet import Machine
 from unmoor.engine.bulk.prices import Prices
+from unmoor.engine.defaulted import with_all_types
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.pricing import cheapest_of
 from unmoor.engine.refusal import Refusal
+from unmoor.engine.scene import Template
+from unmoor.engine.wish import Wish
+from unmoor.model import names
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
 from unmoor.model.requirement import Requirements
@@ -28,8 +32,10 @@ if TYPE_CHECKING:
     from unmoor.engine.bulk.greedy import Greedy
 
 LOOKS_MAX = 500_000
-"""So many looks at pods and places are spent on the reasons of one plan, 7 us each; the first is
-worked out whatever it takes."""
+"""So many looks at pods, places and types are spent on the reasons of one plan, 7 us each; the
+first is worked out whatever it takes."""
+PROVISIONER_LOOKS = 10
+"""As long as so many looks it takes to hear what a provisioner says, its types aside."""
 
 
 class Explainer:
@@ -130,11 +136,23 @@ def once_more(plan: Plan) -> Plan:
 
 
 def _looks(run: oracle.Run, ask: Ask) -> int:
-    """How many looks the oracle takes: everybody is looked at once for each question."""
+    """How many looks the oracle takes: everybody is looked at once for each question, and all types
+    of a provisioner for each way to suit it.
+    """
     wish = ask.wish
     questions = 1 + len(wish.spreads) + sum(map(len, wish.near)) + len(wish.apart)
     questions += sum(term.selection.has(wish.pod) for term in run.watched)
-    return questions * sum(1 + len(site.pods) for site in run.sites)
+    looks = questions * sum(1 + len(site.pods) for site in run.sites)
+    meant = blame.meant_by(wish, run.scene.templates)
+    return looks + sum(_looks_at_offer(one, wish) for one in meant)
+
+
+def _looks_at_offer(template: Template, wish: Wish) -> int:
+    """What its defaults leave out is looked at, too."""
+    wider = with_all_types(template) or template
+    undefined = names.WELL_KNOWN_LABELS
+    ways = sum(wider.requirements.compatible(way, undefined=undefined) for way in wish.ways)
+    return PROVISIONER_LOOKS + ways * len(wider.types)
 
 
 def _replayed(greedy: Greedy) -> oracle.Run:
