@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.app.test_metrics import HandClock
-from tests.builders import machine, moment, pod
+from tests.builders import NOW, machine, moment, pod
 from unmoor.app.narrator import AGAIN_S, Line, Narrator
 from unmoor.lifecycle.effects import Create, Nominate
 from unmoor.lifecycle.registration import STARTUP_TAINTS_EXIST
@@ -159,6 +159,9 @@ def test_a_node_that_somebody_has_to_open_first_is_told_and_what_is_waited_for(
         type=MACHINE_INITIALIZED, status="False", reason=STARTUP_TAINTS_EXIST, message=message
     )
     joined = machine("general-a", node_name="i-a", conditions=(closed,))
+    going = msgspec.structs.replace(joined.metadata, deletion_timestamp=NOW)
+    gone = msgspec.structs.replace(joined, metadata=going)
+    heard.narrator.see(gone, gone)
 
     for _ in range(2):
         heard.narrator.see(joined, joined)

@@ -140,7 +140,11 @@ class Narrator:
             self.empty_since.pop(new.node_name, None)
 
     def _closed(self, machine: Machine) -> None:
-        """Somebody has to open its node first; it may be that nobody will."""
+        """Somebody has to open its node first; it may be that nobody will. Of one that goes, no
+        matter.
+        """
+        if machine.is_deleting:
+            return
         held = condition_of(machine.status.conditions, MACHINE_INITIALIZED)
         if held is None or held.reason != STARTUP_TAINTS_EXIST:
             return
