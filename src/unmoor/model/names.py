@@ -250,18 +250,27 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return ""
     close = []
     for candidate in known:
-        distance = _edits(name.lower(), candidate.lower())
-        if distance * 5 < len(candidate) or (name and (name in candidate or candidate in name)):
+        within = max(len(candidate) - 1, 0) // 5
+        if name and (name in candidate or candidate in name):
+            close.append((abs(len(name) - len(candidate)), candidate))
+        elif (distance := _edits(name.lower(), candidate.lower(), within)) <= within:
             close.append((distance, candidate))
     return min(close)[1] if close else ""
 
 
-def _edits(one: str, other: str) -> int:
-    """How many letters to insert, remove or replace to turn one text into the other."""
+def _edits(one: str, other: str, within: int) -> int:
+    """How many letters to insert, remove or replace to turn one text into the other.
+
+    Where it is more than ``within``, that it is more is all that is worked out.
+    """
+    if abs(len(one) - len(other)) > within:
+        return within + 1
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, start=1):
         diagonal, row[0] = row[0], i
         for j, wanted in enumerate(other, start=1):
             cost = min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != wanted))
             diagonal, row[j] = row[j], cost
+        if min(row) > within:
+            return within + 1
     return row[-1]
