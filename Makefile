@@ -44,7 +44,7 @@ swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-12)
 
 .PHONY: test
 test: $(STAMP) ## Run the tests (all but e2e and bench) on WORKERS=2 processes
-	@$(BIN)/pytest -n $(WORKERS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: thorough
 thorough: $(STAMP) ## Hold the fast engine to the oracle on thousands of new random scenes (SEED=... repeats)

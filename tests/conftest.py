@@ -1,5 +1,6 @@
 """What holds for every test: markers by directory, and a last word about what did not run."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for place in {"e2e", "bench"}.intersection(item.path.parent.relative_to(HERE).parts):
             item.add_marker(place)
+
+
+def pytest_collection_finish() -> None:
+    """All that is imported and collected stays: to look through it for garbage takes time.
+
+    Nor is there much: of a test that makes many objects, most are still in use.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_runtest_teardown() -> None:

@@ -50,12 +50,12 @@ def module_lines(source: Source) -> Iterator[Measure]:
 
 def function_lines(source: Source) -> Iterator[Measure]:
     """Lines from `def` to the end; decorators (a table of cases) are not counted."""
-    for key, function in source.functions():
+    for key, function in source.functions:
         yield Measure(key, (function.end_lineno or function.lineno) - function.lineno + 1)
 
 
 def parameters(source: Source) -> Iterator[Measure]:
-    for key, function in source.functions():
+    for key, function in source.functions:
         yield Measure(key, len(_parameters(function)))
 
 
@@ -67,7 +67,9 @@ def _parameters(function: Function) -> list[str]:
 
 def sleeps(source: Source) -> Iterator[str]:
     """Functions that sleep for a fixed time: wait for the event, or run on virtual time."""
-    for key, function in source.functions():
+    if "sleep" not in source.text:
+        return
+    for key, function in source.functions:
         for node in ast.walk(function):
             match node:
                 case ast.Call(
@@ -82,6 +84,8 @@ def sleeps(source: Source) -> Iterator[str]:
 
 def mocks(source: Source) -> Iterator[str]:
     """Imports of a mock library, and monkeypatch.setattr, which is the same by another name."""
+    if "mock" not in source.text and "monkeypatch" not in source.text:
+        return
     for node in ast.walk(source.module):
         match node:
             case ast.Import(names=names) if any(alias.name in MOCKS for alias in names):

@@ -29,12 +29,14 @@ class Source:
     def module(self) -> ast.Module:
         return ast.parse(self.text)
 
-    def functions(self) -> Iterator[tuple[str, Function]]:
+    @functools.cached_property
+    def functions(self) -> tuple[tuple[str, Function], ...]:
         """Every function with its key in exceptions.toml, `src/x.py::Class.method`."""
-        yield from _functions(self.module, f"{self.path}::")
+        return tuple(_functions(self.module, f"{self.path}::"))
 
 
 def _functions(parent: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
+    """No expression holds one, and most of a tree is expressions."""
     for child in ast.iter_child_nodes(parent):
         match child:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
@@ -42,8 +44,10 @@ def _functions(parent: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
                 yield from _functions(child, f"{prefix}{name}.")
             case ast.ClassDef(name=name):
                 yield from _functions(child, f"{prefix}{name}.")
-            case _:
+            case ast.stmt() | ast.excepthandler() | ast.match_case():
                 yield from _functions(child, prefix)
+            case _:
+                pass
 
 
 @functools.cache
