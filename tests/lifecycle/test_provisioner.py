@@ -17,6 +17,7 @@ from unmoor.lifecycle.effects import Patch
 from unmoor.lifecycle.step import Step
 from unmoor.model import names
 from unmoor.model.base import Condition, Object, condition_of
+from unmoor.model.instance import InstanceType
 from unmoor.model.kubelet import KubeletConfiguration
 from unmoor.model.node import Node
 from unmoor.model.observation import Answer, Asked
@@ -115,6 +116,35 @@ def test_one_that_nothing_on_sale_meets_says_which_requirement_is_to_blame() -> 
     (event,) = world.events("NothingOnSale")
     assert event.message == f"provisioner/default: {active(world).message}"
     assert active(world, "good").status == "True"
+
+
+def test_what_is_on_sale_is_searched_again_only_when_it_or_what_is_asked_for_has_changed() -> None:
+    asks = NodeSelectorRequirement(key=names.ZONE, operator="In", values=("us-east-1x",))
+    world = world_of(changed(provisioner(), spec__requirements=(asks,)))
+
+    def sell(*types: InstanceType) -> None:
+        answers = world.view._answers[Asked.INSTANCE_TYPES]
+        answers[world.view.identity.scheme] = Answer(world.moment, result=types)
+
+    def found() -> object:
+        world.run(PROVISIONER, for_s=60, tick_s=10)
+        return world.memories[PROVISIONER.name, "default"].sought
+
+    sell(instance_type("small", labels=USUAL))
+    first = found()
+    assert found() is first
+    world.change(held(world), metadata__labels={"team": "shop"})
+    assert found() is first
+
+    there = [("us-east-1x", "on-demand")]
+    sell(instance_type("small", labels=USUAL, zones=("us-east-1x",), sold=there))
+    assert found() is not first
+    assert active(world).status == "True"
+
+    other = NodeSelectorRequirement(key=names.ZONE, operator="In", values=("us-east-1y",))
+    world.change(held(world), spec__requirements=(other,))
+    found()
+    assert "us-east-1y" in active(world).message
 
 
 def test_a_broken_one_stops_no_other() -> None:

@@ -36,10 +36,12 @@ from unmoor.lifecycle.step import Step
 from unmoor.lifecycle.telling import once
 from unmoor.model import names, resources
 from unmoor.model.base import Condition, condition_of
+from unmoor.model.instance import InstanceType
 from unmoor.model.kinds import PROVISIONERS, ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.provisioner import ACTIVE, Provisioner, requirements_of, validate
 from unmoor.model.quantity import QuantityError
+from unmoor.model.requirement import Requirements
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.static_hash import hash_of
@@ -66,11 +68,21 @@ class Standing(msgspec.Struct, frozen=True):
     scaled: datetime | None
 
 
+class Sought(msgspec.Struct, frozen=True):
+    """What was found when ``types`` were last searched for what a provisioner requires."""
+
+    requirements: Requirements
+    defaults: frozenset[str]
+    types: tuple[InstanceType, ...]
+    words: str
+
+
 class Memory(msgspec.Struct, frozen=True):
     """Droppable: what is known of the last look, so that the next one says only what is new.
 
     ``seen``: the resource version, and ``looked``: when, on the monotonic clock. ``settled``: what
     stood on the object as we would have it, and since when. ``measured``: the gauges that are set.
+    ``sought``: why nothing on sale would do takes a while to find out, where nothing would.
     """
 
     seen: str
@@ -78,6 +90,7 @@ class Memory(msgspec.Struct, frozen=True):
     settled: tuple[Standing, float] | None
     told: dict[Publish, float]
     measured: tuple[tuple[str, str], ...]
+    sought: Sought | None = None
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -93,7 +106,8 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         if moment.mono < due:
             return Step(memory=memory, wake_at=due)
     errors, usage = validate(provisioner), usage_of(view, key)
-    unmet = _unmet(view, provisioner) if not errors else ""
+    sought = _sought(view, provisioner, memory) if not errors else None
+    unmet = sought.words if sought is not None else ""
     wanted = standing_of(view, provisioner, errors, usage)
     if unmet:
         active = conditions.false(ACTIVE, NOTHING_ON_SALE, unmet)
@@ -108,20 +122,29 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     measured = tuple(gauges)
     return Step(
         effects=(*events, *writes),
-        memory=Memory(version, moment.mono, settled, told, measured),
+        memory=Memory(version, moment.mono, settled, told, measured, sought),
         verdicts=verdicts,
         wake_at=wake_at,
         facts=_facts(key, gauges, memory.measured if memory else None),
     )
 
 
-def _unmet(view: View, provisioner: Provisioner) -> str:
-    """Say which requirements nothing on sale meets; "" also while it is not known what is."""
+def _sought(view: View, provisioner: Provisioner, memory: Memory | None) -> Sought | None:
+    """Say which requirements nothing on sale meets; None while it is not known what is."""
     sold = stock.types_of(view)
     if sold is None or sold.result is None:
-        return ""
-    why = blame.words_of(requirements_of(provisioner), sold.result, provisioner.defaults)
-    return f"spec.requirements: {why}" if why else ""
+        return None
+    requirements, defaults = requirements_of(provisioner), frozenset(provisioner.defaults)
+    before = memory.sought if memory is not None else None
+    if (
+        before is not None
+        and before.types is sold.result
+        and (before.requirements, before.defaults) == (requirements, defaults)
+    ):
+        return before
+    why = blame.words_of(requirements, sold.result, defaults)
+    words = f"spec.requirements: {why}" if why else ""
+    return Sought(requirements, defaults, sold.result, words)
 
 
 # ---------------------------------------------------------------------------------------- standing
