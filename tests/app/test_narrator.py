@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from tests.app.test_metrics import HandClock
-from tests.builders import NOW, machine, moment, pod
-from unmoor.app.narrator import AGAIN_S, Line, Narrator
+from tests.builders import NOW, at, condition, machine, moment, node, pod
+from unmoor.app.narrator import AGAIN_S, GONE_KEPT, Line, Narrator
 from unmoor.lifecycle.effects import Create, Nominate
 from unmoor.lifecycle.registration import STARTUP_TAINTS_EXIST
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Condition
 from unmoor.model.kinds import MACHINES, PODS
-from unmoor.model.machine import MACHINE_INITIALIZED
+from unmoor.model.machine import MACHINE_EMPTY, MACHINE_INITIALIZED
 from unmoor.model.pod import Pod
 from unmoor.policy.verdict import Method, Reason, Verdict
 from unmoor.runtime.story import Outcome, Record
@@ -180,3 +180,27 @@ def test_what_is_launched_is_told_with_zone_capacity_type_and_price(heard: Heard
 
     heard.narrator.see(machine("by-hand", is_new=True), machine("by-hand"))
     assert not heard.lines[-1].is_purchase, "nobody ordered it"
+
+
+def test_of_nodes_that_are_gone_the_latest_are_remembered(heard: Heard) -> None:
+    narrator, more = heard.narrator, 10
+    for number in range(GONE_KEPT + more):
+        name = f"i-{number}"
+        used = machine(name, node_name=name, conditions=())
+        empty = machine(name, node_name=name, conditions=(condition(MACHINE_EMPTY),))
+        narrator.see(used, empty)
+        narrator.see(node(name), node(name, deleted_at=at(0)))
+        narrator.see(node(name, deleted_at=at(0)), None)
+        narrator.see(empty, None)
+
+    latest = {f"i-{number}" for number in range(more, GONE_KEPT + more)}
+    kept = (narrator.removed_at, narrator.asked_at, narrator.empty_since, narrator.provisioner_of)
+    assert [set(one) for one in kept] == [latest] * 4
+    assert narrator.counts["nodes removed"] == GONE_KEPT + more
+
+
+def test_a_node_that_bears_the_name_of_one_that_is_gone_is_the_latest(heard: Heard) -> None:
+    for name in ("a", *(f"i-{number}" for number in range(GONE_KEPT - 1)), "a", "b"):
+        heard.narrator.see(node(name), None)
+
+    assert list(heard.narrator.removed_at)[-2:] == ["a", "b"]

@@ -39,6 +39,8 @@ TOO_MANY_REQUESTS = 429
 AGAIN_S = 300.0
 """What is waited for is said again after so long: silence looks as if nobody waited."""
 _NUMBER = re.compile(r"\d+")
+GONE_KEPT = 1_000
+"""So many nodes that are gone are remembered, the latest of them."""
 OTHERS_KEPT = 8
 """Reasons that come back by turns are told once each."""
 
@@ -155,7 +157,7 @@ class Narrator:
     def _node(self, old: Node | None, new: Node | None) -> None:
         if new is None:
             if old is not None:
-                self.removed_at[old.name] = self.at_s
+                self._remove(old.name)
                 self.bookings.remove(old.name)
                 self.tell("cluster", f"node {old.name} is gone")
             return
@@ -171,6 +173,16 @@ class Narrator:
             is_ours = names.CORDONED in new.metadata.annotations
             text = f"cordoned {new.name}" if is_ours else f"node {new.name} is cordoned"
             self.tell("unmoor" if is_ours else "cluster", f"{text}: no new pods go there")
+
+    def _remove(self, node: str) -> None:
+        """A node is gone; who went long before it is forgotten."""
+        self.counts["nodes removed"] += 1
+        self.removed_at.pop(node, None)  # One that bears its name counts as late as it goes.
+        self.removed_at[node] = self.at_s
+        if len(self.removed_at) > GONE_KEPT:
+            oldest = next(iter(self.removed_at))
+            for kept in (self.removed_at, self.asked_at, self.empty_since, self.provisioner_of):
+                kept.pop(oldest, None)
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old

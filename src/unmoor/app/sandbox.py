@@ -117,11 +117,13 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it, since the cluster was shown. Times are simulated seconds.
 
-    ``unused``: machines that were ordered and never had a pod.
+    ``nodes_gone``: how many; ``nodes_removed``: who, of many the latest. ``unused``: machines that
+    were ordered and never had a pod.
     """
 
     lasted_s: float
     nodes: int
+    nodes_gone: int
     nodes_removed: tuple[str, ...]
     evictions: int
     refusals: int
@@ -296,6 +298,7 @@ class Sandbox:
         return Ended(
             lasted_s=round(narrator.at_s - up_at_s, 1),
             nodes=len(self._store.sorted(kinds.NODES)),
+            nodes_gone=narrator.counts["nodes removed"],
             nodes_removed=tuple(sorted(narrator.removed_at)),
             evictions=narrator.counts["evictions"],
             refusals=narrator.counts["refusals"],

@@ -350,7 +350,8 @@ class _Text:
         say(f"\nThe cluster was up for {lasted}; what was in it is gone.")
         removed = ended.nodes_removed
         if removed:
-            say(f"{counted(len(removed), 'node')} removed: {', '.join(removed)}")
+            latest = "" if len(removed) == ended.nodes_gone else "the latest are "
+            say(f"{counted(ended.nodes_gone, 'node')} removed: {latest}{', '.join(removed)}")
         if ended.evictions or ended.refusals:
             admitted = counted(ended.evictions, "eviction")
             say(f"{admitted} admitted, {ended.refusals} refused and retried")
