@@ -8,7 +8,6 @@ import pytest
 
 from tests import builders
 from tests.builders import IDENTITY, at, changed, machine, node, provisioner
-from tests.engine.scenes import instance_type
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import PROVISIONER
 from unmoor.lifecycle import provisioner as provisioners
@@ -17,20 +16,15 @@ from unmoor.lifecycle.effects import Patch
 from unmoor.lifecycle.step import Step
 from unmoor.model import names
 from unmoor.model.base import Condition, Object, condition_of
-from unmoor.model.instance import InstanceType
 from unmoor.model.kubelet import KubeletConfiguration
 from unmoor.model.node import Node
-from unmoor.model.observation import Answer, Asked
 from unmoor.model.provisioner import Provisioner
-from unmoor.model.requirement import NodeSelectorRequirement
 from unmoor.model.snapshot import Identity, Unreadable
 from unmoor.model.static_hash import hash_of
 from unmoor.model.taint import Taint
 from unmoor.policy.verdict import Reason
 
 HASH = names.PROVISIONER_HASH
-USUAL = {names.INSTANCE_CATEGORY: "m", names.INSTANCE_GENERATION: "6"}
-"""Labels of a type that a provisioner without requirements takes."""
 FOREIGN = "2048156721467254012"
 """As another controller writes it."""
 
@@ -98,53 +92,6 @@ def test_of_many_errors_the_first_are_told_and_the_rest_counted() -> None:
     assert active(world).message.endswith(". 87 more fields are wrong")
     assert len(world.events("Invalid")) == provisioners.TOLD_MAX + 1
     assert "80 more" in world.events("Invalid")[-1].message
-
-
-def test_one_that_nothing_on_sale_meets_says_which_requirement_is_to_blame() -> None:
-    """Once it is known what is on sale; what is only sold out is no fault of its own."""
-    asks = NodeSelectorRequirement(key=names.ZONE, operator="In", values=("us-east-1x",))
-    mistaken = changed(provisioner(), spec__requirements=(asks,))
-    world = world_of(mistaken, provisioner("good"))
-    assert active(world).status == "True"
-    sold = Answer(world.moment, result=(instance_type("small", labels=USUAL),))
-    world.view._answers[Asked.INSTANCE_TYPES][world.view.identity.scheme] = sold
-    world.run(PROVISIONER, for_s=60, tick_s=10)
-
-    said = f"spec.requirements: nothing is sold with {names.ZONE} In [us-east-1x]; there is "
-    assert (active(world).status, active(world).reason) == ("False", "NothingOnSale")
-    assert active(world).message.startswith(said)
-    (event,) = world.events("NothingOnSale")
-    assert event.message == f"provisioner/default: {active(world).message}"
-    assert active(world, "good").status == "True"
-
-
-def test_what_is_on_sale_is_searched_again_only_when_it_or_what_is_asked_for_has_changed() -> None:
-    asks = NodeSelectorRequirement(key=names.ZONE, operator="In", values=("us-east-1x",))
-    world = world_of(changed(provisioner(), spec__requirements=(asks,)))
-
-    def sell(*types: InstanceType) -> None:
-        answers = world.view._answers[Asked.INSTANCE_TYPES]
-        answers[world.view.identity.scheme] = Answer(world.moment, result=types)
-
-    def found() -> object:
-        world.run(PROVISIONER, for_s=60, tick_s=10)
-        return world.memories[PROVISIONER.name, "default"].sought
-
-    sell(instance_type("small", labels=USUAL))
-    first = found()
-    assert found() is first
-    world.change(held(world), metadata__labels={"team": "shop"})
-    assert found() is first
-
-    there = [("us-east-1x", "on-demand")]
-    sell(instance_type("small", labels=USUAL, zones=("us-east-1x",), sold=there))
-    assert found() is not first
-    assert active(world).status == "True"
-
-    other = NodeSelectorRequirement(key=names.ZONE, operator="In", values=("us-east-1y",))
-    world.change(held(world), spec__requirements=(other,))
-    found()
-    assert "us-east-1y" in active(world).message
 
 
 def test_a_broken_one_stops_no_other() -> None:
