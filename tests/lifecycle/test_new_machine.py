@@ -11,6 +11,7 @@ from tests import builders
 from tests.builders import machine
 from tests.engine.scenes import TYPES, as_object, instance_type
 from tests.lifecycle.pending import asked, planned, provisioner, the_one, waiting
+from tests.lifecycle.rows import PROVISIONING
 from unmoor.lifecycle import new_machine
 from unmoor.lifecycle.effects import Create
 from unmoor.model import names
@@ -253,3 +254,11 @@ def test_a_long_name_of_a_provisioner_is_cut_where_a_name_may_end() -> None:
     name = new_machine.name_for(View(), "a" * 199 + ".b", waiting(), ())
 
     assert name.startswith("a" * 199 + "-")
+
+
+def test_a_label_that_types_have_gets_no_value_of_ours() -> None:
+    """With another one it would be none of them: the next look would make another machine."""
+    world = planned(waiting(), provisioner(requirements=[{"key": "size", "operator": "Exists"}]))
+    world.run(PROVISIONING, for_s=60)
+
+    assert "size" not in the_one(world).metadata.labels

@@ -10,7 +10,7 @@ Must not: choose where a pod goes, or which types would do.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from unmoor.engine.plan import NewMachine
 from unmoor.lifecycle.effects import Create, Fact, owner
 from unmoor.model import names, resources
 from unmoor.model.base import JSON, Key
+from unmoor.model.instance import InstanceType
 from unmoor.model.kinds import MACHINES, PODS, ref_of
 from unmoor.model.money import usd_per_h
 from unmoor.model.pod import Pod
@@ -39,15 +40,21 @@ _OWN_KEYS = frozenset((names.INSTANCE_TYPE, names.HOSTNAME))
 """What a machine's requirements say in another way, or cannot say before there is a node."""
 
 
-def create(view: View, provisioner: Provisioner, planned: NewMachine, name: str) -> Create:
-    """Return the effect that creates a machine of this plan under ``name``."""
+def create(
+    view: View,
+    provisioner: Provisioner,
+    planned: NewMachine,
+    name: str,
+    sold: Mapping[str, InstanceType],
+) -> Create:
+    """Return the effect that creates a machine of this plan under ``name``. ``sold``: by name."""
     types, where = named(planned.instance_types), _where(planned)
     body: JSON = {
         "apiVersion": MACHINES.api_version,
         "kind": MACHINES.kind,
         "metadata": {
             "name": name,
-            "labels": _labels(provisioner, planned),
+            "labels": _labels(provisioner, planned, sold),
             "annotations": _annotations(view, provisioner, planned),
             "finalizers": [names.TERMINATION_FINALIZER],
             "ownerReferences": [msgspec.to_builtins(owner(provisioner))],
@@ -108,9 +115,19 @@ def _cost(planned: NewMachine) -> str:
     return said if planned.price_usd_per_h is None else f"from {said}"
 
 
-def _labels(provisioner: Provisioner, planned: NewMachine) -> dict[str, str]:
-    """Labels that no cloud knows get their value here, where several would do (spec 9.6)."""
-    chosen = {one.key: value for one in planned.requirements if (value := _value_of(one))}
+def _labels(
+    provisioner: Provisioner, planned: NewMachine, sold: Mapping[str, InstanceType]
+) -> dict[str, str]:
+    """Labels that no cloud knows get their value here, where several would do (spec 9.6).
+
+    What a type has, it has: with another value the machine would be none of these types.
+    """
+    types = [sold[name] for name in planned.instance_types if name in sold]
+    chosen = {
+        one.key: value
+        for one in planned.requirements
+        if (value := _value_of(one)) and not any(one.key in kind.labels for kind in types)
+    }
     return {**chosen, **provisioner.spec.labels, names.PROVISIONER_NAME: provisioner.name}
 
 

@@ -172,6 +172,8 @@ class Order:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self._made: dict[str, Made] = {}
+        sold = stock.types_of(view)
+        self._sold = {one.name: one for one in (sold.result if sold else None) or ()}
         pods = {pod.key: pod for pod in wanting.pods}
         for planned in plan.machines:
             if len(self.creates) < CREATED_MAX:
@@ -185,7 +187,7 @@ class Order:
         name = new_machine.name_for(view, provisioner.name, opener, self._taken)
         self._taken.add(name)
         self._names[planned.name] = name
-        self.creates.append(new_machine.create(view, provisioner, planned, name))
+        self.creates.append(new_machine.create(view, provisioner, planned, name, self._sold))
         made, pods = self._made.get(provisioner.name, Made()), planned.pods
         self._made[provisioner.name] = Made(
             made.machines + 1,
