@@ -89,7 +89,7 @@ def _place_of(
     offering = dice.choice(offerings_of(kind, planned.requirements))
     provisioner = view.provisioner(planned.provisioner)
     assert provisioner is not None
-    machine = new_machine.create(view, provisioner, planned, planned.name).body
+    machine = new_machine.create(view, provisioner, planned, planned.name, types).body
     labels = choice.labels_of(
         kind,
         zone=offering.zone,

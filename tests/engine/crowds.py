@@ -285,6 +285,7 @@ WANTS: tuple[Any, ...] = (
     ("rack", "In", "r1", "r2"),
     ("disk", "In", "ssd"),
     ("cores", "Gt", "1"),
+    ("rack", "Exists"),
 )
 
 

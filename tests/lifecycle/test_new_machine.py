@@ -10,7 +10,7 @@ import pytest
 from tests import builders
 from tests.builders import machine
 from tests.engine.scenes import TYPES, as_object, instance_type
-from tests.lifecycle.pending import asked, planned, provisioner, the_one, waiting
+from tests.lifecycle.pending import asked, homeless, planned, provisioner, the_one, waiting
 from tests.lifecycle.rows import PROVISIONING
 from unmoor.lifecycle import new_machine
 from unmoor.lifecycle.effects import Create
@@ -262,3 +262,19 @@ def test_a_label_that_types_have_gets_no_value_of_ours() -> None:
     world.run(PROVISIONING, for_s=60)
 
     assert "size" not in the_one(world).metadata.labels
+
+
+@pytest.mark.parametrize(("operator", "values", "given"), [("Exists", [], "0"), ("Gt", ["4"], "5")])
+def test_a_label_to_which_we_give_a_value_has_that_value_in_the_plan_too(
+    operator: str, values: list[str], given: str
+) -> None:
+    """Of two pods that must not share it one would have another machine made for ever."""
+    rule = provisioner(requirements=[{"key": "rack", "operator": operator, "values": values}])
+    apart = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "web"}}}
+    terms = {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+    pods = [waiting(name, spec={"affinity": {"podAntiAffinity": terms}}) for name in ("a", "b")]
+    world = planned(*pods, rule)
+    world.run(PROVISIONING, for_s=60)
+
+    assert the_one(world).metadata.labels["rack"] == given
+    assert homeless(world) == ["b"]

@@ -181,7 +181,8 @@ def values_of(
 ) -> frozenset[str]:
     """Return the values that the label ``key`` may get on a machine of one of these types.
 
-    A label that the types do not have gets what the requirements list; open ends have no values.
+    A label that the types do not have gets what the requirements list; where they list nothing, the
+    value that is given to it, if any.
     """
     wanted = requirements.get(key)
     if key in OF_OFFERINGS:
@@ -191,7 +192,32 @@ def values_of(
     of_types = {label for one in types if (label := type_label(one, key)) is not None}
     if of_types:
         return frozenset(value for value in of_types if wanted.allows(value))
-    return frozenset() if wanted.is_complement else wanted.values
+    return listed_values(wanted)
+
+
+def listed_values(wanted: Requirement) -> frozenset[str]:
+    """Return the values that a label may get that no type has."""
+    if not wanted.is_complement:
+        return wanted.values
+    value = given_value(wanted)
+    return frozenset((value,)) if value else frozenset()
+
+
+def given_value(wanted: Requirement) -> str:
+    """The first allowed value of a label that is the user's own; "" when it may be absent."""
+    is_users = wanted.key not in names.WELL_KNOWN_LABELS
+    if not is_users or wanted.may_be_absent or names.restricted_label_problem(wanted.key):
+        return ""
+    if not wanted.is_complement:
+        return min(wanted.values, default="")
+    numbers = map(str, range(*_bounds(wanted)))
+    return next((number for number in numbers if wanted.allows(number)), "")
+
+
+def _bounds(wanted: Requirement) -> tuple[int, int]:
+    least = max(0 if wanted.greater_than is None else wanted.greater_than + 1, 0)
+    most = least + len(wanted.values) + 1
+    return least, most if wanted.less_than is None else min(most, wanted.less_than)
 
 
 def type_label(one: InstanceType, key: str) -> str | None:

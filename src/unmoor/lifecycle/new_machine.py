@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from unmoor.engine.plan import NewMachine
+from unmoor.engine.sites import given_value
 from unmoor.lifecycle.effects import Create, Fact, owner
 from unmoor.model import names, resources
 from unmoor.model.base import JSON, Key
@@ -24,7 +25,7 @@ from unmoor.model.kinds import MACHINES, PODS, ref_of
 from unmoor.model.money import usd_per_h
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
-from unmoor.model.requirement import IN, NodeSelectorRequirement, Requirement
+from unmoor.model.requirement import IN, NodeSelectorRequirement
 from unmoor.model.snapshot import View
 from unmoor.model.static_hash import hash_of
 from unmoor.model.wording import counted, named
@@ -126,26 +127,9 @@ def _labels(
     chosen = {
         one.key: value
         for one in planned.requirements
-        if (value := _value_of(one)) and not any(one.key in kind.labels for kind in types)
+        if (value := given_value(one)) and not any(one.key in kind.labels for kind in types)
     }
     return {**chosen, **provisioner.spec.labels, names.PROVISIONER_NAME: provisioner.name}
-
-
-def _value_of(wanted: Requirement) -> str:
-    """The first allowed value of a label that is the user's own; "" when it may be absent."""
-    is_users = wanted.key not in names.WELL_KNOWN_LABELS
-    if not is_users or wanted.may_be_absent or names.restricted_label_problem(wanted.key):
-        return ""
-    if not wanted.is_complement:
-        return min(wanted.values, default="")
-    numbers = map(str, range(*_bounds(wanted)))
-    return next((number for number in numbers if wanted.allows(number)), "")
-
-
-def _bounds(wanted: Requirement) -> tuple[int, int]:
-    least = max(0 if wanted.greater_than is None else wanted.greater_than + 1, 0)
-    most = least + len(wanted.values) + 1
-    return least, most if wanted.less_than is None else min(most, wanted.less_than)
 
 
 def _annotations(view: View, provisioner: Provisioner, planned: NewMachine) -> dict[str, str]:

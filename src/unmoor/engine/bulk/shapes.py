@@ -18,7 +18,7 @@ import numpy.typing as npt
 from unmoor.engine.bulk.numbering import Domains, Numbering
 from unmoor.engine.pricing import is_special, size_of
 from unmoor.engine.scene import Started, Template
-from unmoor.engine.sites import OF_NO_TYPE, OF_OFFERINGS, type_label
+from unmoor.engine.sites import OF_NO_TYPE, OF_OFFERINGS, listed_values, type_label
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceType
 from unmoor.model.requirement import IN, Requirement, Requirements
@@ -205,9 +205,8 @@ class Shape:
             return found
         if self._has_label(domains.key, flags):
             return found
-        wanted = self.requirements.get(domains.key)
-        listed = () if wanted.is_complement else sorted(wanted.values)
-        numbers = [domains.of(value) for value in listed]
+        listed = listed_values(self.requirements.get(domains.key))
+        numbers = [domains.of(value) for value in sorted(listed)]
         found = np.zeros(domains.room, dtype=bool)
         found[numbers] = True
         return found
