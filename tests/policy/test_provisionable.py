@@ -42,6 +42,11 @@ def required(*terms: tuple[dict[str, Any], ...]) -> dict[str, Any]:
         ({"status": {"nominatedNodeName": "goes"}}, ""),
         ({"status": {"nominatedNodeName": "gone"}}, ""),
         ({"spec": {"schedulingGates": [{"name": "example.org/wait"}]}}, "gate example.org/wait"),
+        ({"spec": {"schedulerName": "batch-scheduler"}}, ""),
+        (
+            {"spec": {"schedulerName": "batch-scheduler"}, "status": {"conditions": []}},
+            "has not said",
+        ),
         ({"status": {"phase": "Failed"}}, "not to run any more"),
         (owned_by("DaemonSet"), "a node of its own"),
         (owned_by("Node"), "a node of its own"),

@@ -3,6 +3,7 @@
 | pod | counts | why |
 |---|---|---|
 | the scheduler has found no place for it, and says so | yes | nobody else will make one |
+| the same, of a scheduler that is not Kubernetes' | yes | the same (R40) |
 | the scheduler has not looked at it yet, or not in vain | no | there may be a place |
 | the scheduler makes room for it on a node that stays | no | there is a place |
 | gated, deleted, finished | no | it is not to run now |
