@@ -378,3 +378,20 @@ def test_a_node_is_no_machine_to_come_whatever_it_is_called() -> None:
     [machine] = plan.machines
     assert plan.placements["default", "large"] == machine.name
     assert machine.name not in {one.name for one in on.places}
+
+
+def test_a_label_that_a_machine_has_for_one_pod_lets_in_another_that_was_refused_before() -> None:
+    """Whatever else a machine takes on, it suits fewer pods than before."""
+    away = {"key": "rack", "operator": "NotIn", "values": ["a"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [away]}]}
+    must = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    pods = [
+        pod("first", cpu="3"),
+        pod("second", cpu="2", nodeSelector={"rack": "b"}),
+        pod("third", cpu="1", affinity=must),
+    ]
+
+    plan = solve(scene(template(types=(instance_type("t", cpu=8),))), pods)
+
+    assert set(plan.placements.values()) == {"machine#0"}
+    assert len(plan.placements) == 3

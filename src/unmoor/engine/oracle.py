@@ -343,8 +343,8 @@ class Run:
     def _answers(self, wish: Wish, company: Company) -> Iterator[Refusals]:
         for machine in self.opened:
             found = fit(wish, company, machine)
-            assert not isinstance(found, Fit)
-            yield at_place(machine.name, found)
+            if not isinstance(found, Fit):  # One that was made cheaper may have room by now.
+                yield at_place(machine.name, found)
         for site in self.standing:
             yield at_place(site.name, standing_refusals(wish, company, site))
 

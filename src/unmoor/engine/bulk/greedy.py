@@ -106,6 +106,7 @@ class Greedy:
         self.counting.begin(self.watched)
         self.remaining = {one.provisioner: dict(one.remaining) for one in self.templates}
         self._made: Counter[str] = Counter()
+        self._labelled = 0
         self.placements: dict[Key, str] = {}
         self.given_up: dict[Key, tuple[str, ...]] = {}
         self._now: dict[int, tuple[int, Layout]] = {}
@@ -200,7 +201,7 @@ class Greedy:
 
     def _stamp(self, ask: Ask) -> tuple[int, int, int]:
         """While this stays, a class that found no place finds none."""
-        return (len(self.fleet), self.counting.holders, self.layout(ask).version)
+        return (len(self.fleet) + self._labelled, self.counting.holders, self.layout(ask).version)
 
     def layout(self, ask: Ask) -> Layout:
         """Return what others have to say to a class, kept up to date from now on."""
@@ -369,6 +370,7 @@ class Greedy:
         self, at: int, machine: Machine, ask: Ask, pod: Pod, became: tuple[Shape, Flags]
     ) -> None:
         is_reshaped = became[0] is not machine.shape
+        self._labelled += is_reshaped and became[0].has_more_labels(machine.shape)
         machine.shape, machine.flags = became
         if not machine.pods and self._is_limited(machine.base):
             machine.may_be = machine.flags

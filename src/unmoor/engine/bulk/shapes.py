@@ -182,6 +182,13 @@ class Shape:
         flags: Flags = np.array(agreed, dtype=bool)[codes]
         return flags
 
+    def has_more_labels(self, than: Shape) -> bool:
+        """True when it has a label of somebody's own that the other one does not have: that lets in
+        pods that ask for it, though nothing else can make a machine suit anybody.
+        """
+        more = self.requirements.by_key.keys() - than.requirements.by_key.keys()
+        return not more <= names.WELL_KNOWN_LABELS
+
     def domains(self, domains: Domains, flags: Flags) -> tuple[int, ...]:
         """Return in which of ``domains`` a machine of one of these types may lie, sorted."""
         asked = (domains.key, flags.tobytes())
