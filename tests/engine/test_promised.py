@@ -10,6 +10,7 @@ from msgspec import structs
 from tests.engine.scenes import instance_type, place, pod, required, scene, solve, template, term
 from unmoor.engine.oracle import ROUNDS_KEPT_MAX
 from unmoor.engine.plan import Plan
+from unmoor.engine.turns import in_turn
 from unmoor.model import names
 
 LARGE = (instance_type("large", cpu=8, pods=20),)
@@ -78,3 +79,11 @@ def test_one_may_let_in_another_so_often_and_no_more() -> None:
     longer = chain(ROUNDS_KEPT_MAX + 2)
     assert set(longer.placements.values()) == {"n1"}, "the ordinary order finds the others"
     assert len(longer.placements) == ROUNDS_KEPT_MAX + 2
+
+
+def test_those_of_one_place_are_put_there_in_the_order_in_which_they_once_were() -> None:
+    """The larger one had given up a preference, so the smaller one was there first."""
+    queue = [("default", name) for name in ("third", "second", "first", "other")]
+    promised = {queue[2]: "n0", queue[1]: "n0", queue[3]: "n1", queue[0]: "n2"}
+
+    assert [name for _, name in in_turn(queue, promised)] == ["third", "first", "second", "other"]

@@ -114,3 +114,23 @@ def test_where_a_pod_was_said_to_go_is_where_it_goes() -> None:
     assert len(said) == 2
     last = world.done(Nominate)[-1].places
     assert {len(pods) for pods in last.values()} == {1, 2}
+
+
+@pytest.mark.parametrize("happens", [stays, restarted])
+def test_who_was_there_first_is_there_first_again(happens: Callable[[World], None]) -> None:
+    """The larger one gave up a preference and came after the other, who would not come after it."""
+    spread = {
+        "topologyKey": names.ZONE,
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    soft = {**spread, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
+    large = waiting("large", cpu="2", spec={"topologySpreadConstraints": [soft]})
+    small = waiting("small", cpu="1", spec={"topologySpreadConstraints": [spread]})
+    world = planned(large, small, only("general", "small"), types=(SMALL,))
+    assert len(made(world)) == 1
+    happens(world)
+    world.run(PROVISIONING, for_s=60)
+
+    assert len(made(world)) == 1

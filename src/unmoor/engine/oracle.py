@@ -42,6 +42,7 @@ from unmoor.engine.refusal import (
 from unmoor.engine.scene import Scene, Template
 from unmoor.engine.selection import Term
 from unmoor.engine.sites import Opened, Standing, types_left, values_of
+from unmoor.engine.turns import in_turn
 from unmoor.engine.wish import Wish, levels_of, wish_of
 from unmoor.model import names, resources
 from unmoor.model.base import Key
@@ -196,7 +197,8 @@ class Run:
     def _keep_promises(self, queue: deque[Wish]) -> None:
         """Put where they were promised to go all who may; one may make way for another."""
         for _ in range(ROUNDS_KEPT_MAX):
-            waiting = [wish for wish in queue if wish.pod.key in self.scene.promised]
+            wishes = {wish.pod.key: wish for wish in queue}
+            waiting = [wishes[key] for key in in_turn(wishes, self.scene.promised)]
             kept = {wish.pod.key for wish in waiting if self._kept(wish)}
             left = [wish for wish in queue if wish.pod.key not in kept]
             queue.clear()

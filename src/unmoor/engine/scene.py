@@ -180,7 +180,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     ``places`` by :attr:`Place.order`, ``started`` by name, ``templates`` by :attr:`Template.order`.
     ``promised``: pod key to the place or started machine that an earlier plan has for it. Whoever
-    still may go there does, before anybody else is placed.
+    still may go there does, in this order, before anybody else is placed.
     """
 
     view: View

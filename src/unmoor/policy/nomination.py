@@ -52,8 +52,9 @@ def window_s(view: View) -> float:
 def promised(view: View, scene: Scene, pods: Iterable[Pod]) -> dict[Key, str]:
     """Return which of these pods have a place that is coming up: pod key to its name in the scene.
 
-    The latest plan counts. Where none is known, as after a restart, it is what is written on the
-    machine: whom it was made for.
+    The latest plan counts; those of one place are in the order in which it has put them there.
+    Where no plan is known, as after a restart, it is what is written on the machine: whom it was
+    made for.
     """
     found: dict[Key, str] = {}
     planned_at: dict[Key, float] = {}
@@ -62,8 +63,9 @@ def promised(view: View, scene: Scene, pods: Iterable[Pod]) -> dict[Key, str]:
         answer = view.answer(Asked.NOMINATION, str(ref))
         at = -inf if answer is None else answer.at.mono
         keys = written(machine) if answer is None else answer.result or ()
-        for key in waiting.intersection(keys):
-            if key not in found or at > planned_at[key]:
+        for key in keys:
+            if key in waiting and (key not in found or at > planned_at[key]):
+                found.pop(key, None)
                 found[key], planned_at[key] = name, at
     return found
 

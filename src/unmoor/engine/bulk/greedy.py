@@ -33,6 +33,7 @@ from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Scene, Started, Template
 from unmoor.engine.selection import Term
 from unmoor.engine.sites import Standing, Tenants
+from unmoor.engine.turns import in_turn
 from unmoor.engine.volumes import claims_of
 from unmoor.engine.wish import levels_of
 from unmoor.model import names, resources
@@ -146,13 +147,16 @@ class Greedy:
         promised = self.scene.promised
         rows = _first_rows(site.name for site in self.ground.standing)
         started = _first_rows(machine.name for machine in self.fleet.all)
+        pods = {pod.key: pod for pod, _ in self.queue}
+        waiting = [pods[key] for key in in_turn(pods, promised)]
         for _ in range(oracle.ROUNDS_KEPT_MAX):
-            left = []
-            for pod, level in self.queue:
-                name = promised.get(pod.key)
-                if name is None or not self._is_kept(pod, rows.get(name), started.get(name)):
-                    left.append((pod, level))
-            self.queue = deque(left)
+            places = ((pod, promised[pod.key]) for pod in waiting)
+            waiting = [
+                pod
+                for pod, name in places
+                if not self._is_kept(pod, rows.get(name), started.get(name))
+            ]
+        self.queue = deque(one for one in self.queue if one[0].key not in self.placements)
 
     def _is_kept(self, pod: Pod, row: int | None, started: int | None) -> bool:
         """Put it there at the least cost to what it prefers. A row comes before a machine."""
