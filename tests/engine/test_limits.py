@@ -76,11 +76,22 @@ def test_a_refusal_says_what_is_missing_and_where() -> None:
     (reason,) = found.refusals(resources.parse_resources(MACHINE))
 
     assert str(reason) == (
-        "limits: memory: provisioner default may have 20Gi (spec.limits.resources), 10Gi in use "
-        "or on order (until it is launched, a machine counts as the largest that it may become), "
+        "limits: memory: provisioner default may have 20Gi (spec.limits.resources), 10Gi in use, "
         "this machine 16Gi"
     )
     assert reason.where == "default"
+
+
+@pytest.mark.parametrize(
+    ("used", "said"), [("10Gi", "10Gi in use"), ("21Gi", "21Gi already in use")]
+)
+def test_what_is_on_order_is_said_to_count_as_the_largest(used: str, said: str) -> None:
+    found = left({"resources": {"memory": "20Gi"}}, memory=used)
+    ordered = msgspec.structs.replace(found, is_on_order=True)
+    (reason,) = ordered.refusals(resources.parse_resources(MACHINE))
+
+    why = "until it is launched, a machine counts as the largest that it may become"
+    assert f"{said} or on order ({why})" in str(reason)
 
 
 @pytest.mark.parametrize("value", ["lots", "", "-1", -1, "1e30", "x" * 10_000])

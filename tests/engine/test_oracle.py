@@ -284,6 +284,8 @@ def test_limits_count_the_largest_that_a_machine_may_become() -> None:
 
     assert len(plan.machines) == 1
     assert reasons(plan) == {Constraint.LIMITS}
+    ((reason,),) = plan.refused.values()
+    assert "in use or on order (until it is launched, " in reason.missing
 
 
 def test_limits_that_leave_no_type_say_how_much_the_nearest_one_lacks() -> None:
@@ -293,7 +295,7 @@ def test_limits_that_leave_no_type_say_how_much_the_nearest_one_lacks() -> None:
     ((reason,),) = plan.refused.values()
     assert (reason.constraint, reason.subject, reason.short) == (Constraint.LIMITS, "cpu", 500)
     assert reason.missing == (
-        "provisioner default may have 1.5 (spec.limits.resources), 0 in use or on order, "
+        "provisioner default may have 1.5 (spec.limits.resources), 0 in use, "
         "this machine 2"
     )
 

@@ -29,13 +29,14 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
     """What a provisioner's limits leave.
 
     ``amounts`` by limited resource, in the units of ``model.resources``: negative when more is used
-    than allowed. ``limits``: what they are. ``problem``: why they mean nothing, with field, value
-    and remedy, else "".
+    than allowed. ``limits``: what they are. ``is_on_order``: machines count that are not launched
+    yet. ``problem``: why the limits mean nothing, with field, value and remedy, else "".
     """
 
     provisioner: str
     amounts: Resources
     limits: Resources = {}
+    is_on_order: bool = False
     problem: str = ""
 
     def refusals(self, capacity: Resources) -> tuple[Refusal, ...]:
@@ -54,11 +55,11 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
         most = resources.said(name, limit)
         used, more = (resources.said(name, each, up=True) for each in (limit - left, amount))
         words = f"provisioner {self.provisioner} may have {most} (spec.limits.resources), {used} "
-        if left < 0:
-            words += "already in use"
-        else:
-            why = f" ({ON_ORDER})" if limit > left else ""
-            words += f"in use or on order{why}, this machine {more}"
+        words += "already in use" if left < 0 else "in use"
+        if self.is_on_order:
+            words += f" or on order ({ON_ORDER})"
+        if left >= 0:
+            words += f", this machine {more}"
         return Refusal(Constraint.LIMITS, name, words, amount - left, self.provisioner)
 
 

@@ -372,6 +372,7 @@ class Run:
             provisioner=template.provisioner,
             amounts=self.remaining[template.provisioner],
             limits=template.limits,
+            is_on_order=any(one.provisioner == template.provisioner for one in self.opened),
         )
         return min((left.refusals(one.capacity) for one in found.types), key=excess)
 
