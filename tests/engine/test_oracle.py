@@ -295,8 +295,7 @@ def test_limits_that_leave_no_type_say_how_much_the_nearest_one_lacks() -> None:
     ((reason,),) = plan.refused.values()
     assert (reason.constraint, reason.subject, reason.short) == (Constraint.LIMITS, "cpu", 500)
     assert reason.missing == (
-        "provisioner default may have 1.5 (spec.limits.resources), 0 in use, "
-        "this machine 2"
+        "provisioner default may have 1.5 (spec.limits.resources), 0 in use, this machine 2"
     )
 
 

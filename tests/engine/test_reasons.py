@@ -43,8 +43,7 @@ LARGE_AND_SMALL = (instance_type("large", cpu=8), instance_type("small", cpu=2))
         pytest.param(
             {"cpu": "4"},
             Constraint.LIMITS,
-            "provisioner default may have 2 (spec.limits.resources), 0 in use, this "
-            "machine 8",
+            "provisioner default may have 2 (spec.limits.resources), 0 in use, this machine 8",
             id="limit",
         ),
     ],

@@ -62,6 +62,17 @@ def test_one_that_nothing_on_sale_meets_says_which_requirement_is_to_blame() -> 
     assert active(world, "good").status == "True"
 
 
+def test_until_it_is_known_what_is_on_sale_it_is_looked_for_every_few_seconds() -> None:
+    world = world_of(provisioner())
+    cadence = world.view.settings.cadence
+    world.wait(cadence.provisioner_status_s)
+    assert world.settle(PROVISIONER) == world.moment.after(cadence.pending_pod_retry_s)
+
+    sell(world, instance_type("small", labels=USUAL))
+    world.wait(cadence.pending_pod_retry_s)
+    assert world.settle(PROVISIONER) is None
+
+
 def test_what_is_on_sale_is_searched_again_only_when_it_or_what_is_asked_for_has_changed() -> None:
     world = world_of(changed(provisioner(), **in_zone("us-east-1x")))
 

@@ -1,7 +1,8 @@
 """Is a provisioner in order, and what does it have? Both are told on the object itself.
 
 A bad one says so in its condition ``Active`` and in events, with field, value and remedy, and so
-does one whose requirements nothing on sale meets, once it is known what is; others go on.
+does one whose requirements nothing on sale meets, once it is known what is; others go on. Nobody
+is woken by what the cloud says, so until then it is looked for every few seconds.
 ``status.resources`` is what is paid for (``policy.usage``), ``status.lastScaleTime`` the creation
 of its newest machine. The annotation ``karpenter.sh/provisioner-hash`` follows what is
 static in it (spec 7.3), while it is in order: a slip of the pen is no reason for its nodes to go.
@@ -38,7 +39,7 @@ from unmoor.model import names, resources
 from unmoor.model.base import Condition, condition_of
 from unmoor.model.instance import InstanceType
 from unmoor.model.kinds import PROVISIONERS, ref_of
-from unmoor.model.moment import Moment
+from unmoor.model.moment import Moment, earliest
 from unmoor.model.provisioner import ACTIVE, Provisioner, requirements_of, validate
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirements
@@ -118,6 +119,9 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         words = f"provisioner/{key}: {unmet}"
         verdicts = (_told(provisioner, words, {"field": "spec.requirements"}, NOTHING_ON_SALE),)
     events, told = once(view, say_all(verdicts), memory.told if memory else {}, moment)
+    if sought is None and not errors:
+        retry_s = view.settings.cadence.pending_pod_retry_s
+        wake_at = earliest(wake_at, moment.after(retry_s))
     gauges = _gauges(provisioner, usage.capacity)
     measured = tuple(gauges)
     return Step(

@@ -284,8 +284,8 @@ def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[
     instance = self.truth.instance_of(old["spec"].get("providerID", ""))
     if instance is None or true.is_going(instance):
         return
-    active = [one for one in self.truth.all("Disruption") if true.is_active(one)]
-    asking = [one for one in active if true.uid(old) in _uids_of(one)]
+    commands = self.truth.commands_since(self.allowances.blind_s)
+    asking = [one for one in commands if true.uid(old) in _uids_of(one)]
     if not asking:
         yield "nobody has asked for the node's deletion"
     if any(methods.takes_pods(one) for one in asking):

@@ -63,6 +63,9 @@ class Truth:
         """How many commands each method has begun."""
         self.begun: dict[str, tuple[str, float]] = {}
         """Commands, by uid: which process has begun them, and when."""
+        self.withdrawn: dict[str, tuple[JSON, float]] = {}
+        """Commands, by uid, that a person has taken away before they were over: what each was like,
+        and when."""
         self.made: dict[str, tuple[str, float]] = {}
         """Machines, by uid, that unmoor has made: which process, and when."""
         self.promised: dict[str, tuple[str, float]] = {}
@@ -171,6 +174,12 @@ class Truth:
         by, at = self.begun.get(uid(command), (who, 0.0))
         return by != who and at > self.time_s() - lately_s
 
+    def commands_since(self, lately_s: float) -> list[JSON]:
+        """Return the commands that are not over, or that a person took away that lately."""
+        lately = self.time_s() - lately_s
+        active = [one for one in self.all("Disruption") if is_active(one)]
+        return [*active, *(one for one, at in self.withdrawn.values() if at >= lately)]
+
     def _is_placeless(self, pod: JSON) -> bool:
         if not is_workload(pod) or is_deleting(pod):
             return False
@@ -192,9 +201,8 @@ class Truth:
             self._note_node(entry, who)
         elif kind == "Machine":
             self._note_machine(entry, who)
-        elif kind == "Disruption" and entry.type == "ADDED":
-            self.commands[entry.obj["spec"].get("method", "")] += 1
-            self.begun[uid(entry.obj)] = (who, self.time_s())
+        elif kind == "Disruption":
+            self._note_command(entry, who)
 
     def _makes_room(self, entry: Entry, who: str) -> bool:
         old, new = entry.old, entry.obj
@@ -241,6 +249,16 @@ class Truth:
         if provider_id and is_deleting(entry.obj):
             nodes = [n for n in self.all("Node") if n["spec"].get("providerID") == provider_id]
             self.going |= {name(node) for node in nodes if self.is_ours(node)}
+
+    def _note_command(self, entry: Entry, who: str) -> None:
+        old, new = entry.old, entry.obj
+        if entry.type == "ADDED":
+            self.commands[new["spec"].get("method", "")] += 1
+            self.begun[uid(new)] = (who, self.time_s())
+            return
+        is_taken = entry.type == "DELETED" or is_deleting(new)
+        if old is not None and is_active(old) and is_taken and not who:
+            self.withdrawn[uid(new)] = (old, self.time_s())
 
     def _note_node(self, entry: Entry, who: str) -> None:
         node = entry.obj
