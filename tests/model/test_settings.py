@@ -256,6 +256,7 @@ OURS = {
     "lease_gc_grace_s": 60,
     "lost_node_limit_s": 3600,
     "unready_node_limit_s": 300,
+    "startup_taint_patience_s": 120,
     "creation_backoff_most_s": 300,
     "no_show_memory_s": 900,
     "no_show_memory_most_s": 14_400,

@@ -1,8 +1,9 @@
 """What is said of a plan: which pods go where, which find no place, and what each waits for.
 
 Eleven thousand pods are no storm: where a pod goes is an event at a limited rate (spec 10.2), and
-why it has no place is one every five minutes, of so many pods in one pass; another reason than
-the one that was told is told at once, a few times in those minutes. Events come before
+why it has no place, or cannot go where it is to, is one every five minutes, of so many pods in one
+pass; another reason than the one that was told is told at once, a few times in those minutes.
+Events come before
 verdicts: who is to be told is told, also where not everybody's reason can be worked out.
 
 Must not: decide anything.
@@ -22,12 +23,14 @@ from unmoor.engine.refusal import STOCK, Constraint, Refusal
 from unmoor.engine.scene import Scene
 from unmoor.lifecycle.effects import Publish, say
 from unmoor.lifecycle.new_machine import to_evict
-from unmoor.model.base import Key, Ref
-from unmoor.model.kinds import MACHINES, PROVISIONERS, ref_of
+from unmoor.model import taint
+from unmoor.model.base import Key, Ref, condition_of
+from unmoor.model.kinds import MACHINES, NODES, PROVISIONERS, ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Problem
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
+from unmoor.model.taint import Taint
 from unmoor.model.wording import counted, named
 from unmoor.policy import provisionable
 from unmoor.policy.provisionable import Wanting
@@ -35,6 +38,7 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 
 NOMINATED = "Nominated"
 FAILED = "FailedScheduling"
+AWAITING_STARTUP_TAINT = "AwaitingStartupTaint"
 NOMINATED_RATE_PER_S = 5.0
 NOMINATED_BURST = 10.0
 FAILED_MAX = 100
@@ -71,7 +75,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Since when (monotonic) a pod has been told that it has no place, why, and how often."""
+    """Since when (monotonic) a pod has been told that it cannot run, why, and how often."""
 
     at: float
     cause: str
@@ -112,7 +116,7 @@ def events(
     allowed = told.allowed + NOMINATED_RATE_PER_S * max(moment.mono - told.at, 0.0)
     allowed = min(allowed, NOMINATED_BURST)
     again_s = view.settings.cadence.failed_scheduling_dedupe_s
-    causes = _Causes(result.plan)
+    causes, closed = _Causes(result.plan), _Closed(view, moment)
     said: list[Publish] = []
     told_now = 0
     # Reasons are not worked out without end: who was told before does not keep others from it.
@@ -128,10 +132,11 @@ def events(
                 is_told = True
             if is_told:
                 nominated[pod.uid] = str(place)
-        elif told_now < FAILED_MAX:
-            now = _failure(known, causes.of(pod), moment)
+        held = "" if place is None else closed.to(pod, place)
+        if (place is None or held) and told_now < FAILED_MAX:
+            now = _failure(known, held or causes.of(pod), moment)
             if now is not None and now is not known:
-                said += [event for one in _refused(pod, result) for event in say(one)]
+                said += [_held(pod, held)] if held else _failures(pod, result)
                 told_now += 1
                 known = now
         if known is not None:
@@ -158,6 +163,46 @@ class _Causes:
         if found is None:
             found = self._words[id(refusals)] = _FIGURE.sub("#", _said(refusals))
         return found
+
+
+class _Closed:
+    """Which nodes do startup taints keep pods out of for longer than they should?
+
+    Plans overlook these taints, so that nobody gets a second node; kube-scheduler does not.
+    """
+
+    def __init__(self, view: View, moment: Moment) -> None:
+        self._view, self._moment = view, moment
+        self._patience_s = view.settings.cadence.startup_taint_patience_s
+        self._taints: dict[str, tuple[Taint, ...]] = {}
+
+    def to(self, pod: Pod, place: Ref) -> str:
+        """Say why the pod cannot go where it is to; "" where nothing, or nobody yet, says so."""
+        if place.kind != NODES.kind:
+            return ""
+        found = self._taints.get(place.name)
+        if found is None:
+            found = self._taints[place.name] = self._left(place.name)
+        one = taint.first_untolerated(pod.spec.tolerations, found)
+        if one is None:
+            return ""
+        return (
+            f"it is to run on node {place.name}, which still has the startup taint "
+            f"{one.identity_text}: whatever it waits for must remove it"
+        )
+
+    def _left(self, name: str) -> tuple[Taint, ...]:
+        node = self._view.node(name)
+        if node is None or node.is_initialized or not node.is_ready:
+            return ()
+        ready = condition_of(node.status.conditions, "Ready")
+        ready_at = ready.last_transition_time if ready is not None else None
+        since = ready_at or node.metadata.creation_timestamp
+        if self._moment.since_s(since) < self._patience_s:
+            return ()
+        machines = self._view.machines_of(node.provider_id)
+        starting = [one for machine in machines for one in machine.spec.startup_taints]
+        return tuple(one for one in node.spec.taints if taint.has(starting, one))
 
 
 def _failure(known: Failure | None, cause: str, moment: Moment) -> Failure | None:
@@ -307,6 +352,15 @@ def _verdict(pod: Pod, reason: Reason, message: str, *, is_refusal: bool = True)
         event="",
         is_refusal=is_refusal,
     )
+
+
+def _failures(pod: Pod, result: Result) -> list[Publish]:
+    return [event for one in _refused(pod, result) for event in say(one)]
+
+
+def _held(pod: Pod, why: str) -> Publish:
+    about = ref_of(pod)
+    return Publish(regarding=about, reason=AWAITING_STARTUP_TAINT, message=why, is_warning=True)
 
 
 def _nominated(pod: Pod, place: Ref) -> Publish:

@@ -86,6 +86,13 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
             "pods that wait get another place"
         ),
     ] = 5 * MINUTE
+    startup_taint_patience_s: Annotated[
+        float,
+        Meta(
+            description="a node that is ready may have startup taints for this long; then the pods "
+            "that are to run there are told"
+        ),
+    ] = 2 * MINUTE
     # Keeping the picture right
     watch_retry_s: Annotated[
         float, Meta(description="after a failed list or watch, until the next attempt; doubles")
