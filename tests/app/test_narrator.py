@@ -125,6 +125,30 @@ def test_what_changes_for_all_pods_of_an_owner_is_told_of_one(heard: Heard) -> N
     assert heard.texts() == ["pod shop/web-1 still finds no place: Insufficient cpu"]
 
 
+def test_nodes_that_join_are_no_change_for_who_has_no_place_on_them(heard: Heard) -> None:
+    def said(*reasons: str, nodes: int = 2) -> Pod:
+        return waiting("web-1", f"0/{nodes} nodes are available: {', '.join(reasons)}.")
+
+    small, tainted = "Insufficient cpu", "node(s) had untolerated taint(s)"
+    before = said(f"1 {small}")
+    heard.narrator.see(None, before)
+    for now in (said(f"1 {small}", f"1 {tainted}"), said(f"2 {small}")) * 3:
+        heard.narrator.see(before, now)
+        before = now
+        heard.clock.mono += AGAIN_S
+    assert heard.texts() == [
+        f"pod shop/web-1 finds no place: 0/2 nodes are available: 1 {small}.",
+        f"pod shop/web-1 still finds no place: 0/2 nodes are available: 1 {small}, 1 {tainted}.",
+    ]
+
+    heard.narrator.see(before, said(f"2 {small}", "1 Insufficient memory"))
+    assert len(heard.texts()) == 1
+    claimless = [said("its claim is not there", nodes=nodes) for nodes in (2, 3)]
+    heard.narrator.see(before, claimless[0])
+    heard.narrator.see(*claimless)
+    assert len(heard.texts()) == 1
+
+
 def test_a_pod_whose_machine_is_on_its_way_is_left_in_peace(heard: Heard) -> None:
     """Its reason changes with each node that joins; it has been said what comes for it."""
     heard.order("web-1")

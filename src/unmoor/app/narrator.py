@@ -8,6 +8,7 @@ Must not: act on anything.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable
@@ -41,6 +42,8 @@ AGAIN_S = 300.0
 _NUMBER = re.compile(r"\d+")
 GONE_KEPT = 1_000
 """So many nodes that are gone are remembered, the latest of them."""
+_COUNT = re.compile(r"^(0/\d+ nodes are available: )?(\d+ )?")
+"""How many nodes refuse for one of the scheduler's reasons."""
 OTHERS_KEPT = 8
 """Reasons that come back by turns are told once each."""
 
@@ -85,6 +88,8 @@ class Narrator:
         self._say = say
         self._held: set[str] = set()
         self._reasons = Told(OTHERS_KEPT)
+        self._whys = Told(OTHERS_KEPT)
+        """Why the scheduler has no place for the pods of an owner."""
         self._crashes: set[str] = set()
 
     @property
@@ -207,13 +212,22 @@ class Narrator:
     def unplaced(self, pod: Pod) -> None:
         """Say that a pod finds no place, and why."""
         words = unplaced(pod)
-        self._is_news(_workload_of(pod), words)
+        self._is_new_reason(pod, words)
         self.tell("cluster", f"pod {pod.namespace}/{pod.name} finds no place: {words}")
 
     def _still_unplaced(self, pod: Pod, words: str) -> None:
         """Why has changed: of the pods of one owner that is told once."""
-        if self._is_news(_workload_of(pod), words):
+        if self._is_new_reason(pod, words):
             self.tell("cluster", f"pod {pod.namespace}/{pod.name} still finds no place: {words}")
+
+    def _is_new_reason(self, pod: Pod, words: str) -> bool:
+        """Is there something among the scheduler's reasons that no pod of its owner had before?
+
+        Each node that joins refuses for another reason at first: those come and go.
+        """
+        parts = [_COUNT.sub("", one) for one in words.removesuffix(".").split(", ")]
+        about = _workload_of(pod)
+        return bool(self._whys.news(about, parts, now_s=self.at_s, again_s=math.inf))
 
     def _follow(self, pod: Pod, *, is_gone: bool) -> None:
         """Tell of a machine whose pods are all elsewhere, or gone, before it had any."""
