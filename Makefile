@@ -42,9 +42,10 @@ swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-12)
 
 ##@ Work on it
 
+# Without compiled files three processes compile all tests, and each command that they run the package.
 .PHONY: test
 test: $(STAMP) ## Run the tests (all but e2e and bench) on WORKERS=2 processes
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: thorough
 thorough: $(STAMP) ## Hold the fast engine to the oracle on thousands of new random scenes (SEED=... repeats)
