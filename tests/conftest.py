@@ -9,8 +9,8 @@ from hypothesis import settings
 
 from tests import tools
 
-# Of what is imported and collected nothing is garbage, and little of what a test makes while it runs:
-# looking for it at the usual times takes a third of the processor's.
+# Of what is imported and collected nothing is garbage, and little of what a test makes while it
+# runs: looking for it at the usual times takes a third of the processor's.
 gc.set_threshold(50_000, 20, 20)
 
 HERE = Path(__file__).parent

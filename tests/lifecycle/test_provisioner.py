@@ -8,6 +8,7 @@ import pytest
 
 from tests import builders
 from tests.builders import IDENTITY, at, changed, machine, node, provisioner
+from tests.lifecycle.asked_of_provisioners import active, held
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import PROVISIONER
 from unmoor.lifecycle import provisioner as provisioners
@@ -15,10 +16,9 @@ from unmoor.lifecycle import unreadable
 from unmoor.lifecycle.effects import Patch
 from unmoor.lifecycle.step import Step
 from unmoor.model import names
-from unmoor.model.base import Condition, Object, condition_of
+from unmoor.model.base import Condition, Object
 from unmoor.model.kubelet import KubeletConfiguration
 from unmoor.model.node import Node
-from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import Identity, Unreadable
 from unmoor.model.static_hash import hash_of
 from unmoor.model.taint import Taint
@@ -33,18 +33,6 @@ def world_of(*objects: Object, identity: Identity = IDENTITY) -> World:
     world = World(*objects, identity=identity)
     world.settle(PROVISIONER)
     return world
-
-
-def held(world: World, name: str = "default") -> Provisioner:
-    found = world.view.provisioner(name)
-    assert found is not None
-    return found
-
-
-def active(world: World, name: str = "default") -> Condition:
-    found = condition_of(held(world, name).status.conditions, "Active")
-    assert found is not None
-    return found
 
 
 def writes(world: World) -> list[Patch]:

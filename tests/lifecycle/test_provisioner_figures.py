@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import IDENTITY, changed, machine, provisioner
+from tests.lifecycle.asked_of_provisioners import held
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import PROVISIONER
-from tests.lifecycle.test_provisioner import held, world_of
+from tests.lifecycle.test_provisioner import world_of
 from unmoor.lifecycle.effects import Fact
 from unmoor.lifecycle.step import Step
 from unmoor.model.provisioner import Limits, Provisioner

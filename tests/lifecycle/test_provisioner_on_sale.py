@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.builders import changed, provisioner
 from tests.engine.scenes import instance_type
+from tests.lifecycle.asked_of_provisioners import active, held
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import PROVISIONER
 from unmoor.model import names
-from unmoor.model.base import Condition, condition_of
 from unmoor.model.instance import InstanceType
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.provisioner import Provisioner
@@ -23,18 +23,6 @@ def world_of(*provisioners: Provisioner) -> World:
     world = World(*provisioners)
     world.settle(PROVISIONER)
     return world
-
-
-def held(world: World, name: str = "default") -> Provisioner:
-    found = world.view.provisioner(name)
-    assert found is not None
-    return found
-
-
-def active(world: World, name: str = "default") -> Condition:
-    found = condition_of(held(world, name).status.conditions, "Active")
-    assert found is not None
-    return found
 
 
 def in_zone(zone: str) -> dict[str, Any]:

@@ -1,3 +1,7 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
 import pytest
 
 from tests.sim.actors.cluster import TYPES_BY_NAME, Cluster, in_virtual_time
@@ -26,6 +30,18 @@ def ready(cluster: Cluster) -> str:
 
 def cast(cluster: Cluster) -> tuple[HollowKubelets, NodeLife]:
     return HollowKubelets(cluster.stage, TYPES_BY_NAME, QUICK), NodeLife(cluster.stage)
+
+
+@asynccontextmanager
+async def served(**of_the_pod: Any) -> AsyncIterator[tuple[Cluster, HollowKubelets]]:
+    """A cluster with the node a, on which the pod web runs."""
+    cluster = Cluster()
+    kubelets, nodelife = cast(cluster)
+    async with cluster.playing(kubelets, nodelife):
+        await cluster.add_node("a")
+        await cluster.add_pod("web", "a", **of_the_pod)
+        await cluster.until(lambda: cluster.running("web"))
+        yield cluster, kubelets
 
 
 @in_virtual_time
@@ -63,12 +79,7 @@ async def test_a_node_that_becomes_ready_is_opened() -> None:
 
 @in_virtual_time
 async def test_a_node_is_unknown_fifty_seconds_after_its_last_word() -> None:
-    cluster = Cluster()
-    kubelets, nodelife = cast(cluster)
-    async with cluster.playing(kubelets, nodelife):
-        await cluster.add_node("a")
-        await cluster.add_pod("web", "a")
-        await cluster.until(lambda: cluster.running("web"))
+    async with served() as (cluster, kubelets):
         await cluster.wait(1000 - cluster.now_s)
         assert ready(cluster) == "True"
 
@@ -86,12 +97,7 @@ async def test_a_node_is_unknown_fifty_seconds_after_its_last_word() -> None:
 
 @in_virtual_time
 async def test_a_kubelet_that_comes_back_opens_its_node_again() -> None:
-    cluster = Cluster()
-    kubelets, nodelife = cast(cluster)
-    async with cluster.playing(kubelets, nodelife):
-        await cluster.add_node("a")
-        await cluster.add_pod("web", "a")
-        await cluster.until(lambda: cluster.running("web"))
+    async with served() as (cluster, kubelets):
         kubelets.crash("a", for_s=120)
         await cluster.until(lambda: ready(cluster) == "Unknown")
         await cluster.until(lambda: ready(cluster) == "True", within_s=120)
@@ -123,11 +129,7 @@ async def test_a_kubelet_that_comes_back_opens_its_node_again() -> None:
 )
 @in_virtual_time
 async def test_taints_send_pods_away(tolerations: list[JSON], stays_s: float | None) -> None:
-    cluster = Cluster()
-    async with cluster.playing(*cast(cluster)):
-        await cluster.add_node("a")
-        await cluster.add_pod("web", "a", tolerations=tolerations)
-        await cluster.until(lambda: cluster.running("web"))
+    async with served(tolerations=tolerations) as (cluster, _):
         stamp = cluster.clock.wall().strftime("%Y-%m-%dT%H:%M:%SZ")
         bad = {"key": "bad", "effect": "NoExecute", "timeAdded": stamp}
         await cluster.patch(NODES.ref("a"), {"spec": {"taints": [bad]}})
@@ -142,12 +144,7 @@ async def test_taints_send_pods_away(tolerations: list[JSON], stays_s: float | N
 
 @in_virtual_time
 async def test_pods_leave_an_unreachable_node_after_five_minutes_and_hang() -> None:
-    cluster = Cluster()
-    kubelets, nodelife = cast(cluster)
-    async with cluster.playing(kubelets, nodelife):
-        await cluster.add_node("a")
-        await cluster.add_pod("web", "a")
-        await cluster.until(lambda: cluster.running("web"))
+    async with served() as (cluster, kubelets):
         kubelets.crash("a", for_s=10**6)
         await cluster.until(lambda: ready(cluster) == "Unknown")
         await cluster.wait(295)
@@ -165,13 +162,9 @@ async def test_pods_leave_an_unreachable_node_after_five_minutes_and_hang() -> N
 
 @in_virtual_time
 async def test_the_out_of_service_taint_lets_hanging_pods_go() -> None:
-    cluster = Cluster()
-    kubelets, nodelife = cast(cluster)
-    async with cluster.playing(kubelets, nodelife):
-        await cluster.add_node("a")
-        await cluster.add_pod("web", "a")
+    async with served() as (cluster, kubelets):
         await cluster.add_pod("keeps", "a", tolerations=FOR_EVER)
-        await cluster.until(lambda: cluster.running("web") and cluster.running("keeps"))
+        await cluster.until(lambda: cluster.running("keeps"))
         kubelets.crash("a", for_s=10**6)
         await cluster.until(lambda: (pod := cluster.pod("web")) is not None and pod.is_deleting)
         node = cluster.server.get(NODES.ref("a"))
@@ -187,12 +180,7 @@ async def test_the_out_of_service_taint_lets_hanging_pods_go() -> None:
 
 @in_virtual_time
 async def test_pods_of_a_node_that_is_gone_are_removed() -> None:
-    cluster = Cluster()
-    kubelets, nodelife = cast(cluster)
-    async with cluster.playing(kubelets, nodelife):
-        await cluster.add_node("a")
-        await cluster.add_pod("web", "a")
-        await cluster.until(lambda: cluster.running("web"))
+    async with served() as (cluster, _):
         await cluster.delete(NODES.ref("a"))
         await cluster.wait(39)
         assert cluster.pod("web") is not None
