@@ -24,6 +24,7 @@ from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY, Machine
 from unmoor.model.snapshot import View
 from unmoor.policy import emptiness
 from unmoor.policy.command import NODES_MAX, Proposal
+from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 LIVING = tuple(condition(kind) for kind in LIVING_CONDITIONS)
@@ -35,7 +36,7 @@ def empty_machine(since_s: float = -30.0, **fields: Any) -> Machine:
 
 def proposed(*objects: Object, ttl_s: int | None = 30, **given: Any) -> Proposal:
     provided = provisioner(ttl_after_empty_s=ttl_s, **given)
-    return emptiness.propose(View.of(provided, *objects, identity=IDENTITY), moment())
+    return emptiness.propose(Look(View.of(provided, *objects, identity=IDENTITY), moment()))
 
 
 def verdict_of(*objects: Object, **given: Any) -> Verdict:

@@ -8,6 +8,7 @@ from tests.builders import IDENTITY, condition, disruption, machine, moment, nod
 from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_EMPTY
 from unmoor.model.snapshot import View
 from unmoor.policy import methods
+from unmoor.policy.look import Look
 from unmoor.policy.methods import METHODS
 from unmoor.policy.verdict import Method
 
@@ -27,7 +28,7 @@ def test_a_command_can_be_called_after_each_method() -> None:
 def test_the_first_that_has_a_command_wins() -> None:
     view = View.of(node(), EMPTY, provisioner(ttl_after_empty_s=30), identity=IDENTITY)
 
-    proposal = methods.propose(view, moment())
+    proposal = methods.propose(Look(view, moment()))
 
     assert proposal.command is not None
     assert proposal.command.method is Method.EMPTINESS
@@ -35,7 +36,9 @@ def test_the_first_that_has_a_command_wins() -> None:
 
 
 def test_without_a_command_every_method_has_said_what_it_found() -> None:
-    proposal = methods.propose(View.of(node(), EMPTY, provisioner(), identity=IDENTITY), moment())
+    view = View.of(node(), EMPTY, provisioner(), identity=IDENTITY)
+
+    proposal = methods.propose(Look(view, moment()))
 
     assert proposal.command is None
     assert proposal.eligible == {row.method: 0 for row in METHODS}

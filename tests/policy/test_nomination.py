@@ -13,6 +13,7 @@ from unmoor.model.pod import Pod
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 from unmoor.policy import emptiness, nomination
+from unmoor.policy.look import Look
 from unmoor.policy.verdict import Reason
 
 
@@ -92,7 +93,7 @@ def test_a_planned_node_is_not_taken_away() -> None:
     kept = View.of(*there, answers=plan, identity=builders.IDENTITY)
     free = View.of(*there, identity=builders.IDENTITY)
 
-    assert emptiness.propose(free, moment()).command is not None
-    proposal = emptiness.propose(kept, moment())
+    assert emptiness.propose(Look(free, moment())).command is not None
+    proposal = emptiness.propose(Look(kept, moment()))
     assert proposal.command is None
     assert [one.reason for one in proposal.verdicts] == [Reason.NOMINATED]

@@ -40,6 +40,7 @@ from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
 from unmoor.policy import methods, settling
 from unmoor.policy.settling import Unsettled
+from unmoor.policy.simulation import Simulator
 from unmoor.policy.verdict import Verdict
 
 TOLD_MAX = 20
@@ -52,10 +53,9 @@ A command of ours names no more, but a person may have written one.
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Droppable: when all nodes of which command were first seen cordoned.
-
-    ``told``: how many of the refusals of a long list have become events so far. ``writing``: the
-    uids of the nodes that are written to, all of them since ``writing_at``.
+    """Droppable: when all nodes of which command were first seen cordoned; how many refusals of a
+    long list have been ``told``; the uids of nodes that are written to, all since ``writing_at``;
+    and in ``simulator`` what the last look has found out.
     """
 
     name: str = ""
@@ -63,6 +63,7 @@ class Memory(msgspec.Struct, frozen=True):
     told: int = 0
     writing: tuple[str, ...] = ()
     writing_at: float = 0.0
+    simulator: Simulator = msgspec.field(default_factory=Simulator)
 
 
 class Uncordoned(msgspec.Struct, frozen=True):
@@ -210,7 +211,9 @@ def _writing(
     uids = tuple(node.uid for node in phase.new)
     if (memory.name, memory.writing) == (command.name, uids):
         return memory
-    return Memory(name=command.name, writing=uids, writing_at=moment.mono)
+    return Memory(
+        name=command.name, writing=uids, writing_at=moment.mono, simulator=memory.simulator
+    )
 
 
 def _while_settling(view: View, command: Disruption, moment: Moment) -> Phase:
@@ -265,7 +268,8 @@ def _advance(
             return Step(effects=marks, memory=_writing(command, phase, memory, moment))
         case Confirming(since, asking):
             waiting = spoken(report.running(command, "its nodes are cordoned"))
-            return join(join(waiting, Step(memory=Memory(command.name, since))), asking)
+            known = Memory(command.name, since, simulator=memory.simulator)
+            return join(join(waiting, Step(memory=known)), asking)
         case Deciding() | Emptied() | Gone() | Ended():
             return _turn(command, phase, moment)
         case Uncordoned() | LeavingOut() | Over():

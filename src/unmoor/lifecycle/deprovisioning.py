@@ -13,17 +13,26 @@ import hashlib
 import msgspec
 
 from unmoor.lifecycle import command as running
-from unmoor.lifecycle import ledger
+from unmoor.lifecycle import doubtful, ledger
 from unmoor.lifecycle.command import Memory
-from unmoor.lifecycle.effects import Create, Fact, Publish, say_all
+from unmoor.lifecycle.effects import (
+    AnyEffect,
+    Create,
+    Fact,
+    Observe,
+    Publish,
+    say_all,
+)
 from unmoor.lifecycle.step import Step, join
 from unmoor.model.base import Ref
 from unmoor.model.disruption import DisruptionSpec
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.moment import Moment
+from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
-from unmoor.policy import methods, settling
+from unmoor.policy import methods, settling, stock
 from unmoor.policy.command import Command, Proposal
+from unmoor.policy.look import Look
 
 TOLD_MAX = 100
 """So many refusals become events in one pass; the rest wait for the next."""
@@ -42,12 +51,15 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
 
 
 def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
-    proposal = methods.propose(view, moment)
+    doubts = doubtful.doubts(view, {}, moment)
+    look = Look(view, moment, memory.simulator, doubts)
+    proposal = methods.propose(look)
     command, cadence = proposal.command, view.settings.cadence
     told, until = _told(proposal, memory.told)
+    said: tuple[AnyEffect, ...] = (*_asks(look), *told)
     return Step(
-        effects=told if command is None else (commit(view, command, moment), *told),
-        memory=Memory(told=until),
+        effects=said if command is None else (commit(view, command, moment), *said),
+        memory=Memory(told=until, simulator=memory.simulator),
         verdicts=proposal.verdicts,
         wake_at=moment.after(
             cadence.deprovisioning_poll_s if command is None else cadence.deprovisioning_again_s
@@ -57,6 +69,15 @@ def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
             for method, count in proposal.eligible.items()
         ),
     )
+
+
+def _asks(look: Look) -> tuple[Observe, ...]:
+    """Ask what the cloud sells, where a method needs to know what machines there could be."""
+    sold, scheme = stock.types_of(look.view), look.view.identity.scheme
+    is_due = sold is None or look.moment.mono >= stock.ask_again_at(look.view, sold)
+    if not (look.is_simulated and is_due and scheme):
+        return ()
+    return (Observe(asked=Asked.INSTANCE_TYPES, subject=scheme),)
 
 
 def _told(proposal: Proposal, since: int) -> tuple[tuple[Publish, ...], int]:

@@ -10,34 +10,29 @@ Must not: decide where a pod fits (``engine``), or launch (``launch``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
-from unmoor.engine.limits import left_by
 from unmoor.engine.plan import NewMachine, Plan
-from unmoor.engine.scene import Doubts, Hold, Scene, machine_of_site
+from unmoor.engine.scene import Scene, machine_of_site
 from unmoor.engine.scenery import Scenery
 from unmoor.engine.solving import Solver
-from unmoor.lifecycle import new_machine, refusals
+from unmoor.lifecycle import doubtful, new_machine, refusals
 from unmoor.lifecycle import provisioning_report as report
 from unmoor.lifecycle.effects import AnyEffect, Create, Fact, Nominate, Observe, say_all
-from unmoor.lifecycle.launch import shortened
 from unmoor.lifecycle.provisioning_report import Made, Result, Told
 from unmoor.lifecycle.refusals import Refused
 from unmoor.lifecycle.step import Step, join, spoken
-from unmoor.model import resources
 from unmoor.model.base import Key, Ref
 from unmoor.model.instance import InstanceType
-from unmoor.model.kinds import MACHINES, NODES, PROVISIONERS
+from unmoor.model.kinds import MACHINES, NODES
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked
 from unmoor.model.pod import Pod
-from unmoor.model.provisioner import Provisioner
-from unmoor.model.quantity import QuantityError
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
-from unmoor.policy import no_shows, nomination, provisionable, readiness, stock
+from unmoor.policy import nomination, provisionable, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
 
@@ -134,11 +129,9 @@ def _plan(
     moment: Moment,
 ) -> Step[Memory]:
     leaving = [pod.key for pod in wanting.leaving]
-    late, out = readiness.late_nodes(view, moment), stock.sold_out(view, moment)
     refused, complaints = refusals.look(view, batch.refused, moment)
-    holds = _holds(view, refused, late, moment)
-    doubts = Doubts(late, no_shows.avoided(view, moment), out, holds)
-    left = stock.in_stock(types, out)
+    doubts = doubtful.doubts(view, refused, moment)
+    left = stock.in_stock(types, doubts.sold_out)
     scene = batch.scenery.scene_of(view, left, placing=leaving, doubts=doubts)
     promised = nomination.promised(view, scene, wanting.pods)
     scene = msgspec.structs.replace(scene, promised=promised)
@@ -209,41 +202,6 @@ class Order:
             places={pod: refs[name] for pod, name in where if name in refs},
             made=self._made,
         )
-
-
-def _holds(
-    view: View, refused: Mapping[str, Refused], late: frozenset[str], moment: Moment
-) -> dict[str, Hold]:
-    """Why provisioners make no machine now, so that pods go to another one.
-
-    Where a limit is exceeded, or nodes do not become ready, nothing is tried. Where the cloud had
-    no capacity, one machine at a time is: what it has named is left alone for a while anyway.
-    """
-    found = {}
-    for one in view.sorted(PROVISIONERS):
-        if shortage := stock.shortage_of(view, one, moment):
-            said = shortened(shortage.message)
-            words = f"the cloud had no capacity for its last machine: {said}"
-            found[one.name] = Hold(f"{words}; one is tried at a time", is_on_trial=True)
-    for name, last in refused.items():
-        found[name] = Hold(refusals.words_of(last), is_on_trial=moment.mono >= last.until)
-    for one in view.sorted(PROVISIONERS):
-        if words := _over_limit(one):
-            found[one.name] = Hold(words)
-    for name, pause in readiness.pauses(view, late, moment).items():
-        found[name] = Hold(f"it pauses: {pause}")
-    return found
-
-
-def _over_limit(provisioner: Provisioner) -> str:
-    """The plan has counted for itself; what is reported may know of machines that it does not."""
-    if not provisioner.limits:
-        return ""
-    try:
-        used = resources.parse_resources(provisioner.status.resources)
-    except QuantityError:
-        return ""
-    return "; ".join(map(str, left_by(provisioner, used).refusals({})))
 
 
 def _nominated(places: dict[Key, Ref]) -> Iterator[Nominate]:

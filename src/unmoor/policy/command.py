@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from unmoor.engine.plan import NewMachine, Plan
 from unmoor.model.disruption import DisruptedNode
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import Machine
@@ -65,16 +66,27 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """Nodes that go together."""
+    """Nodes that go together.
+
+    ``plan``: where their pods go, and the machines that come first. ``saving_usd_per_h``: what is
+    paid less afterwards, None when a price is unknown or nobody asked.
+    """
 
     method: Method
     reason: str
     nodes: tuple[DisruptedNode, ...]
+    plan: Plan = Plan()
+    saving_usd_per_h: float | None = None
 
     @property
     def action(self) -> str:
-        """``<method>/delete``, as metrics and reasons have it (spec 3.0)."""
-        return f"{self.method}/delete"
+        """``<method>/delete`` or ``/replace``, as metrics and reasons have it (spec 3.0)."""
+        return f"{self.method}/{'replace' if self.replacements else 'delete'}"
+
+    @property
+    def replacements(self) -> tuple[NewMachine, ...]:
+        """The machines that are to be up before a node of it goes (001:20)."""
+        return self.plan.machines
 
     @property
     def summary(self) -> str:
@@ -95,13 +107,28 @@ class Proposal(msgspec.Struct, frozen=True):
     eligible: dict[Method, int] = {}
 
 
-def proposal(found: Found, chosen: Iterable[Candidate], reason: str) -> Proposal:
-    """Propose that ``chosen``, some of those that were found, go together."""
+def proposal(
+    found: Found,
+    chosen: Iterable[Candidate],
+    reason: str,
+    plan: Plan = Plan(),
+    saving_usd_per_h: float | None = None,
+) -> Proposal:
+    """Propose that ``chosen``, some of those that were found, go together.
+
+    ``plan`` and ``saving_usd_per_h``: of the command.
+    """
     nodes = tuple(candidate.identity for candidate in chosen)[:NODES_MAX]
     eligible = {found.method: len(found.candidates)}
     if not nodes:
         return Proposal(verdicts=tuple(one.verdict for one in found.judged), eligible=eligible)
-    command = Command(method=found.method, reason=reason, nodes=nodes)
+    command = Command(
+        method=found.method,
+        reason=reason,
+        nodes=nodes,
+        plan=plan,
+        saving_usd_per_h=saving_usd_per_h,
+    )
     going = {node.uid for node in nodes}
     verdicts = (
         one.verdict

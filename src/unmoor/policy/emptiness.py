@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from unmoor.model.machine import MACHINE_EMPTY
 from unmoor.model.moment import Moment, later
-from unmoor.model.snapshot import View
 from unmoor.model.wording import counted
 from unmoor.policy import candidates
 from unmoor.policy.command import Candidate, Proposal, proposal, refused, wanted
+from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 
-def propose(view: View, moment: Moment) -> Proposal:
+def propose(look: Look) -> Proposal:
     """Return one command for all nodes whose time has come, and why not the others."""
-    found = candidates.find(view, Method.EMPTINESS, wants, moment)
+    found = candidates.find(look.view, Method.EMPTINESS, wants, look.moment)
     return proposal(found, found.candidates, "empty for longer than ttlSecondsAfterEmpty")
 
 

@@ -20,6 +20,7 @@ from unmoor.model.snapshot import View
 from unmoor.policy import candidates, emptiness, ownership
 from unmoor.policy.candidates import Wants
 from unmoor.policy.command import Proposal
+from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 
@@ -27,7 +28,7 @@ class Row(msgspec.Struct, frozen=True):
     """A method. ``wants`` looks again at the nodes of a running command, on fresh state."""
 
     method: Method
-    propose: Callable[[View, Moment], Proposal]
+    propose: Callable[[Look], Proposal]
     wants: Wants
 
 
@@ -35,12 +36,12 @@ METHODS: tuple[Row, ...] = (Row(Method.EMPTINESS, emptiness.propose, emptiness.w
 """In the brief's order. A new method is a module and a row here."""
 
 
-def propose(view: View, moment: Moment) -> Proposal:
+def propose(look: Look) -> Proposal:
     """Return the first command that a method has, with the verdicts of all that were asked."""
     verdicts: list[Verdict] = []
     eligible: dict[Method, int] = {}
     for row in METHODS:
-        proposal = row.propose(view, moment)
+        proposal = row.propose(look)
         verdicts += proposal.verdicts
         eligible |= proposal.eligible
         if proposal.command is not None:

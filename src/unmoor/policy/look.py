@@ -1,0 +1,48 @@
+"""What a method looks with: a frozen view, a moment, and a simulation of what would be.
+
+The simulation is made when the first method asks for it. Until the cloud has said what it sells
+there is none, and a method that needs one says so.
+
+Must not: decide anything.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from unmoor.engine.scene import Doubts
+from unmoor.model.moment import Moment
+from unmoor.model.snapshot import View
+from unmoor.policy import provisionable, stock
+from unmoor.policy.simulation import Simulation, Simulator
+
+
+class Look:
+    """One look of the methods at the cluster."""
+
+    def __init__(
+        self,
+        view: View,
+        moment: Moment,
+        simulator: Simulator | None = None,
+        doubts: Doubts = Doubts(),
+    ) -> None:
+        """``simulator``: what the last look has found out. ``doubts``: what is not counted on."""
+        self.view = view
+        self.moment = moment
+        self._simulator = simulator
+        self._doubts = doubts
+        self.is_simulated = False
+        """True once a method has asked for the simulation."""
+
+    @cached_property
+    def simulation(self) -> Simulation | None:
+        """What answers "would it fit elsewhere"; None while nobody knows what the cloud sells."""
+        self.is_simulated = True
+        sold = stock.types_of(self.view)
+        if sold is None or sold.result is None:
+            return None
+        types = stock.in_stock(sold.result, stock.sold_out(self.view, self.moment))
+        wanting = provisionable.find(self.view, self.moment)
+        simulator = self._simulator or Simulator()
+        return simulator.simulation(self.view, types, wanting, self._doubts)
