@@ -36,6 +36,7 @@ EXCLUDE_FROM_LOAD_BALANCERS_VALUE = "karpenter"
 
 # Kubernetes annotations.
 MIRROR_POD = "kubernetes.io/config.mirror"
+DO_NOT_CONSOLIDATE = "karpenter.sh/do-not-consolidate"
 POD_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

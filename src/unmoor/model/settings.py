@@ -10,16 +10,16 @@ Must not: read the ConfigMap, flags or the environment (``app``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from unmoor.model import duration, names
+from unmoor.model import duration, names, reading
 from unmoor.model.cadence import Cadence
 from unmoor.model.moment import MINUTE
+from unmoor.model.reading import OFF
 from unmoor.model.validation import FieldError
 
 CONFIG_MAP_NAME = "karpenter-global-settings"
@@ -31,14 +31,12 @@ ASSUME_ROLE_LEAST_S = 15 * MINUTE
 CADENCE_LEAST_S = 0.001
 """A shorter interval would keep a processor busy with nothing."""
 
-OFF = "off"
-"""How a limit that may be unset is switched off by name."""
+FEWEST_PODS = "fewest-pods"
+LEAST_COST = "least-cost"
+CONSOLIDATION_ORDERS = (FEWEST_PODS, LEAST_COST)
+"""In which order nodes are looked at: as the page has it (R8), or by one formula (spec 3.6)."""
 
-_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
-_ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]+\S*")
-_WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
-_DECIMAL_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}")
+
 _OURS = ("unmoor.", "cadence.")
 
 
@@ -99,6 +97,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kept_disruptions: Annotated[
         int, Meta(description="how many finished Disruptions are kept as the ledger")
     ] = 100
+    consolidation_order: Annotated[
+        str, Meta(description="which nodes are consolidated first: fewest-pods or least-cost (R8)")
+    ] = FEWEST_PODS
+    spot_to_spot: Annotated[
+        bool, Meta(description="a spot node may be replaced by a cheaper spot node (R9)")
+    ] = False
+    least_saving: Annotated[
+        float, Meta(description="the share of its price that a replacement must save; 0: any")
+    ] = 0.1
+    moved_workload_respect_s: Annotated[
+        float,
+        Meta(description="no replacement moves a workload again that was moved this recently"),
+    ] = 30 * MINUTE
     instance_gc_start_rounds: Annotated[
         int, Meta(description="how many of the searches for lost instances are the quick ones")
     ] = 20
@@ -229,105 +240,52 @@ _ASCENDING = (
 """Cadences that must not exceed the next one."""
 
 
-def _text(given: str) -> str:
-    return given
-
-
-def _boolean(given: str) -> bool:
-    if given in _TRUE or given in _FALSE:
-        return given in _TRUE
-    raise ValueError("write true or false")
-
-
-def _duration(least_s: float) -> Callable[[str], float]:
-    def read_duration(given: str) -> float:
-        try:
-            seconds = duration.parse(given)
-        except duration.DurationError:
-            raise ValueError("write a duration, as in 1h30m or 300ms") from None
-        if seconds < least_s:
-            raise ValueError(f"use at least {duration.format_duration(least_s)}")
-        return seconds
-
-    return read_duration
-
-
-def _limit(least_s: float) -> Callable[[str], float | None]:
-    read_duration = _duration(least_s)
-
-    def read_limit(given: str) -> float | None:
-        return None if given == OFF else read_duration(given)
-
-    return read_limit
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def read_count(given: str) -> int:
-        if not _WHOLE_NUMBER.fullmatch(given) or int(given) < least:
-            raise ValueError(f"write a whole number, at least {least}")
-        return int(given)
-
-    return read_count
-
-
-def _share(given: str) -> float:
-    if not _DECIMAL_NUMBER.fullmatch(given):
-        raise ValueError("write a decimal number that is not negative, as in 0.075")
-    return float(given)
-
-
-def _url(given: str) -> str:
-    if given and not _ABSOLUTE_URL.fullmatch(given):
-        raise ValueError("write an absolute URL, as in https://example.org, or nothing")
-    return given
-
-
-def _tags(given: str) -> dict[str, str]:
-    try:
-        tags = msgspec.json.decode(given, type=dict[str, str])
-    except msgspec.MsgspecError:
-        raise ValueError('write a JSON object of texts, as in {"team": "shop"}') from None
-    for key in tags:
-        if names.is_restricted_tag(key):
-            raise ValueError(f"remove the tag {key}: instances are found by it")
-    return tags
-
-
 def _camel(attribute: str) -> str:
     first, *rest = attribute.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("batchMaxDuration", "", "batch_max_duration_s", _duration(BATCH_LEAST_S)),
-    Setting("batchIdleDuration", "", "batch_idle_duration_s", _duration(BATCH_LEAST_S)),
-    Setting("featureGates.driftEnabled", "", "drift_enabled", _boolean),
-    Setting("unmoor.drainDeadline", "", "drain_deadline_s", _limit(CADENCE_LEAST_S)),
-    Setting("unmoor.loadBalancerWait", "", "load_balancer_wait_s", _duration(0.0)),
-    Setting("unmoor.returningPodsRounds", "", "returning_pods_rounds", _count(1)),
-    Setting("unmoor.keptDisruptions", "", "kept_disruptions", _count(0)),
-    Setting("unmoor.instanceGcStartRounds", "", "instance_gc_start_rounds", _count(0)),
-    Setting("aws.assumeRoleARN", "aws", "assume_role_arn", _text),
+    Setting("batchMaxDuration", "", "batch_max_duration_s", reading.duration(BATCH_LEAST_S)),
+    Setting("batchIdleDuration", "", "batch_idle_duration_s", reading.duration(BATCH_LEAST_S)),
+    Setting("featureGates.driftEnabled", "", "drift_enabled", reading.boolean),
+    Setting("unmoor.drainDeadline", "", "drain_deadline_s", reading.limit(CADENCE_LEAST_S)),
+    Setting("unmoor.loadBalancerWait", "", "load_balancer_wait_s", reading.duration(0.0)),
+    Setting("unmoor.returningPodsRounds", "", "returning_pods_rounds", reading.count(1)),
+    Setting("unmoor.keptDisruptions", "", "kept_disruptions", reading.count(0)),
     Setting(
-        "aws.assumeRoleDuration", "aws", "assume_role_duration_s", _duration(ASSUME_ROLE_LEAST_S)
+        "unmoor.consolidationOrder", "", "consolidation_order", reading.one_of(CONSOLIDATION_ORDERS)
     ),
-    Setting("aws.clusterCABundle", "aws", "cluster_ca_bundle", _text),
-    Setting("aws.clusterName", "aws", "cluster_name", _text),
-    Setting("aws.clusterEndpoint", "aws", "cluster_endpoint", _url),
-    Setting("aws.defaultInstanceProfile", "aws", "default_instance_profile", _text),
-    Setting("aws.enablePodENI", "aws", "enable_pod_eni", _boolean),
-    Setting("aws.enableENILimitedPodDensity", "aws", "enable_eni_limited_pod_density", _boolean),
-    Setting("aws.isolatedVPC", "aws", "isolated_vpc", _boolean),
-    Setting("aws.vmMemoryOverheadPercent", "aws", "vm_memory_overhead_percent", _share),
-    Setting("aws.interruptionQueueName", "aws", "interruption_queue_name", _text),
-    Setting("aws.tags", "aws", "tags", _tags),
-    Setting("aws.reservedENIs", "aws", "reserved_enis", _count(0)),
+    Setting("unmoor.spotToSpot", "", "spot_to_spot", reading.boolean),
+    Setting("unmoor.leastSaving", "", "least_saving", reading.share),
+    Setting("unmoor.movedWorkloadRespect", "", "moved_workload_respect_s", reading.duration(0.0)),
+    Setting("unmoor.instanceGcStartRounds", "", "instance_gc_start_rounds", reading.count(0)),
+    Setting("aws.assumeRoleARN", "aws", "assume_role_arn", reading.text),
+    Setting(
+        "aws.assumeRoleDuration",
+        "aws",
+        "assume_role_duration_s",
+        reading.duration(ASSUME_ROLE_LEAST_S),
+    ),
+    Setting("aws.clusterCABundle", "aws", "cluster_ca_bundle", reading.text),
+    Setting("aws.clusterName", "aws", "cluster_name", reading.text),
+    Setting("aws.clusterEndpoint", "aws", "cluster_endpoint", reading.url),
+    Setting("aws.defaultInstanceProfile", "aws", "default_instance_profile", reading.text),
+    Setting("aws.enablePodENI", "aws", "enable_pod_eni", reading.boolean),
+    Setting(
+        "aws.enableENILimitedPodDensity", "aws", "enable_eni_limited_pod_density", reading.boolean
+    ),
+    Setting("aws.isolatedVPC", "aws", "isolated_vpc", reading.boolean),
+    Setting("aws.vmMemoryOverheadPercent", "aws", "vm_memory_overhead_percent", reading.share),
+    Setting("aws.interruptionQueueName", "aws", "interruption_queue_name", reading.text),
+    Setting("aws.tags", "aws", "tags", reading.tags),
+    Setting("aws.reservedENIs", "aws", "reserved_enis", reading.count(0)),
     *(
         Setting(
             f"cadence.{_camel(attribute.removesuffix('_s'))}",
             "cadence",
             attribute,
-            _duration(CADENCE_LEAST_S),
+            reading.duration(CADENCE_LEAST_S),
         )
         for attribute in Cadence.__struct_fields__
     ),

@@ -17,7 +17,7 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
-from unmoor.policy import candidates, emptiness, ownership
+from unmoor.policy import candidates, consolidation, emptiness, ownership
 from unmoor.policy.candidates import Wants
 from unmoor.policy.command import Proposal
 from unmoor.policy.look import Look
@@ -32,7 +32,10 @@ class Row(msgspec.Struct, frozen=True):
     wants: Wants
 
 
-METHODS: tuple[Row, ...] = (Row(Method.EMPTINESS, emptiness.propose, emptiness.wants),)
+METHODS: tuple[Row, ...] = (
+    Row(Method.EMPTINESS, emptiness.propose, emptiness.wants),
+    Row(Method.CONSOLIDATION, consolidation.propose, consolidation.wants),
+)
 """In the brief's order. A new method is a module and a row here."""
 
 

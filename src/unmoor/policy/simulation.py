@@ -10,7 +10,7 @@ Must not: decide who goes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -18,10 +18,13 @@ from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.refusal import Refusal
 from unmoor.engine.scene import Doubts, Place, Scene
 from unmoor.engine.scenery import Scenery
+from unmoor.engine.sites import Tenants
 from unmoor.engine.solving import Solver
+from unmoor.model import resources
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
 from unmoor.model.pod import Pod
+from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.wording import counted
 from unmoor.policy import nomination
@@ -35,19 +38,36 @@ REFUSALS_SAID_MAX = 5
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What would become of the pods of some nodes.
-
-    ``pods``: so many need a place. ``why_not``: why they cannot all have one, "" when they can.
-    """
+    """What would become of the pods of some nodes."""
 
     plan: Plan
-    pods: int = 0
-    why_not: str = ""
+
+    @property
+    def is_possible(self) -> bool:
+        """True when each of them has a place."""
+        return not self.plan.refused
+
+    @property
+    def refused(self) -> tuple[Key, ...]:
+        """The pods that would have none."""
+        return tuple(self.plan.refused)
+
+    @property
+    def why_not(self) -> str:
+        """Say why they cannot all have a place, "" when they can; costly, for people alone."""
+        return _why_not(self.plan)
 
     @property
     def machines(self) -> tuple[NewMachine, ...]:
         """The machines that it takes."""
         return self.plan.machines
+
+
+class Load(NamedTuple):
+    """What would move from a node, and what it has free besides; cpu in milli-cores."""
+
+    used: Resources
+    free: Resources
 
 
 class Simulation:
@@ -57,12 +77,47 @@ class Simulation:
         """Ask ``what_if``. ``types``: by name, those on sale and those sold out."""
         self.types = types
         self._what_if = what_if
+        self._tenants = Tenants()
+        self._loads: dict[str, Load] = {}
 
     def without(self, nodes: Collection[str]) -> Outcome:
         """Return what would become of the pods of these nodes if they were gone."""
-        plan = self._what_if.without(nodes)
-        count = len(plan.placements) + len(plan.refused)
-        return Outcome(plan, count, _why_not(plan))
+        return Outcome(self._what_if.without(nodes))
+
+    def load_of(self, node: str) -> Load:
+        """Return what the pods of a node that would move use, and what it has free besides."""
+        return self._all_loads[node] if node in self._all_loads else Load({}, {})
+
+    def fill_of(self, node: str) -> float:
+        """Return the share of its cpu or memory, whichever is more, that would move."""
+        load = self.load_of(node)
+        shares = [
+            load.used.get(name, 0) / most
+            for name in (resources.CPU, resources.MEMORY)
+            if (most := load.used.get(name, 0) + load.free.get(name, 0)) > 0
+        ]
+        return max(shares, default=0.0)
+
+    def free(self) -> dict[str, int]:
+        """Return what all nodes that take pods have free together, cpu and memory."""
+        total = dict.fromkeys((resources.CPU, resources.MEMORY), 0)
+        for place in self._what_if.scene.places:
+            if not place.is_cordoned:
+                for name in total:
+                    total[name] += max(self._all_loads[place.name].free.get(name, 0), 0)
+        return total
+
+    @property
+    def _all_loads(self) -> dict[str, Load]:
+        if not self._loads:
+            self._loads = {one.name: self._load(one) for one in self._what_if.scene.places}
+        return self._loads
+
+    def _load(self, place: Place) -> Load:
+        used = resources.total(self._tenants.of(pod)[1] for pod in place.pods if _is_moved(pod))
+        there = resources.total(self._tenants.of(pod)[1] for pod in place.pods)
+        taken = resources.add(place.reserved, there)
+        return Load(used, resources.subtract(place.allocatable, taken))
 
     def hopeless(self, nodes: Iterable[str]) -> dict[str, str]:
         """Return which of these nodes certainly cannot go by themselves, and why; not all such."""
@@ -102,11 +157,16 @@ class Simulator:
 
         what_if, self._what_if = self._what_if, None  # What is left half done is not used again.
         if what_if is None:
-            what_if = WhatIf(scene)
+            what_if = WhatIf(scene, _is_moved)
         else:
             what_if.follow(scene)
         self._what_if = what_if
         return Simulation(what_if, {one.name: one for one in sold})
+
+
+def _is_moved(pod: Pod) -> bool:
+    """Another pod will look for a place in its stead (R7: nobody makes one for a naked pod)."""
+    return not (pod.is_of_its_node or pod.is_terminal or pod.is_deleting or pod.is_naked)
 
 
 def _with_guests(scene: Scene, pods: Iterable[Pod], where: Mapping[Key, str]) -> Scene:

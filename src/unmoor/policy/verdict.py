@@ -61,6 +61,17 @@ class Reason(StrEnum):
     NOT_EMPTY = "not-empty"
     TTL_RUNNING = "ttl-running"
     EMPTY_FOR_TTL = "empty-for-ttl"
+    # Consolidation (001:72-107).
+    DO_NOT_CONSOLIDATE = "do-not-consolidate"
+    UNDERUTILIZED = "underutilized"
+    """A node may go, and what that takes and saves."""
+    NO_PLACE = "no-place"
+    NEEDS_MACHINES = "needs-machines"
+    NOT_CHEAPER = "not-cheaper"
+    PRICE_UNKNOWN = "price-unknown"
+    SPOT_TO_SPOT = "spot-to-spot"
+    NOT_WORTH_IT = "not-worth-it"
+    """A replacement would save too little, or move a workload again."""
     # A command that waits or ends (001:18-24).
     COMMAND_RUNNING = "command-running"
     """A command is under way: its name, and what it waits for."""

@@ -1,0 +1,109 @@
+"""Which nodes cost more than what runs on them needs? (001:70-107, spec 3.4 to 3.10, R8 to R10)
+
+Three searches, in the page's order: all empty nodes at once; several nodes together; each by
+itself, the least disruptive first, and every one of them in every look. A node goes when its pods
+fit onto the others, or onto those and one machine more that is cheaper. Only provisioners with
+``consolidation.enabled: true`` are concerned; for each node of theirs that stays there is a reason,
+which is told as the event ``Unconsolidatable``.
+
+Must not: carry anything out, or wait (``lifecycle``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from unmoor.model import names
+from unmoor.model.disruption import Disruption
+from unmoor.model.kinds import ref_of
+from unmoor.model.moment import Moment
+from unmoor.model.money import usd_per_h
+from unmoor.model.wording import counted
+from unmoor.policy import candidates, disruption_cost, multi_node
+from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused, wanted
+from unmoor.policy.look import Look
+from unmoor.policy.removal import Refused, Removal, removal_of
+from unmoor.policy.verdict import Method, Reason, Verdict
+
+UNCONSOLIDATABLE = "Unconsolidatable"
+
+
+def wants(candidate: Candidate, moment: Moment) -> Verdict:
+    """Say whether the node may be consolidated at all; whether it pays is found out together."""
+    del moment
+    node, provisioner = candidate.node, candidate.provisioner
+    if not provisioner.is_consolidation_enabled:
+        message = f"provisioner {provisioner.name} does not set consolidation.enabled"
+        return refused(candidate, Method.CONSOLIDATION, Reason.NOT_CONFIGURED, message)
+    if node.metadata.annotations.get(names.DO_NOT_CONSOLIDATE) == names.TRUE:  # R16
+        message = f'it carries the annotation "{names.DO_NOT_CONSOLIDATE}"; remove it to allow this'
+        return _told(candidate, Refused(Reason.DO_NOT_CONSOLIDATE, message))
+    message = f"node {node.name} may be consolidated"
+    return wanted(candidate, Method.CONSOLIDATION, Reason.UNDERUTILIZED, message)
+
+
+def propose(look: Look) -> Proposal:
+    """Return the first command of the three searches, or why each node stays."""
+    found = candidates.find(look.view, Method.CONSOLIDATION, wants, look.moment)
+    order = look.view.settings.consolidation_order
+    eligible = disruption_cost.ordered(found.candidates, order, look.moment)
+    if empty := [one for one in eligible if not one.pods]:
+        return _proposed(found, removal_of(look, empty), "empty")
+    removal = multi_node.find(look, eligible)
+    if removal is not None:
+        return _proposed(found, removal, _words(removal))
+    refusals: dict[str, Refused] = {}
+    for one in eligible:
+        single = removal_of(look, [one])
+        if isinstance(single, Removal):
+            return _proposed(found, single, _words(single))
+        refusals[one.node.uid] = single
+    return proposal(_with_reasons(found, refusals), (), "")
+
+
+def holds(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:
+    """Return why a command is not right any more, None while it is (spec 3.10)."""
+    del command
+    if look.simulation is None:
+        return None
+    removal = removal_of(look, nodes)
+    return None if isinstance(removal, Removal) else _told(nodes[0], removal)
+
+
+def _proposed(found: Found, removal: Removal | Refused, reason: str) -> Proposal:
+    if isinstance(removal, Refused):
+        every = {one.node.uid: removal for one in found.candidates}
+        return proposal(_with_reasons(found, every), (), "")
+    return proposal(found, removal.nodes, reason, removal.plan, removal.saving_usd_per_h)
+
+
+def _words(removal: Removal) -> str:
+    """Why, as the command says it."""
+    moved = counted(len(removal.plan.placements), "pod")
+    saved = f", saves {usd_per_h(removal.saving_usd_per_h)}" if removal.saving_usd_per_h else ""
+    if removal.is_replacement:
+        return f"{moved} fit elsewhere with one cheaper machine{saved}"
+    return f"{moved} fit elsewhere{saved}"
+
+
+def _with_reasons(found: Found, refusals: dict[str, Refused]) -> Found:
+    """Say of each node that could go, but for this, why it stays."""
+    judged = tuple(
+        one
+        if one.candidate is None or one.candidate.node.uid not in refusals
+        else Judged(_told(one.candidate, refusals[one.candidate.node.uid]))
+        for one in found.judged
+    )
+    return Found(found.method, judged)
+
+
+def _told(candidate: Candidate, why: Refused) -> Verdict:
+    verdict = refused(candidate, Method.CONSOLIDATION, why.reason, why.message)
+    return msgspec.structs.replace(
+        verdict,
+        event=UNCONSOLIDATABLE,
+        also_on=(ref_of(candidate.machine),),
+        evidence={"machine": candidate.machine.name},
+    )
