@@ -62,7 +62,10 @@ def test_t009_a_budget_keeps_a_node() -> None:
     proposal = proposed(node("a"), *(pod(f"web-{i}", "a") for i in range(3)), HELD)
 
     assert going(proposal) == []
-    assert verdict_on(proposal, "a").reason is Reason.BUDGET
+    told = verdict_on(proposal, "a")
+    assert (told.reason, told.event) == (Reason.BUDGET, "Unconsolidatable")  # R10
+    assert told.message == "pdb shop/held prevents pod evictions"  # 001:106
+    assert [one.kind for one in told.also_on] == ["Machine"]
 
 
 def test_t011_a_budget_of_another_namespace_keeps_nothing() -> None:

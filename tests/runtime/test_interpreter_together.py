@@ -140,6 +140,14 @@ def test_how_soon_the_same_words_may_be_said_again_is_read_off_the_settings_each
     assert bench.recorder.repeats == [120, 7]
 
 
+def test_r10_why_a_node_is_not_consolidated_is_said_again_after_a_quarter_of_an_hour() -> None:
+    bench = Bench()
+
+    bench.do(Publish(regarding=bench.node, reason="Unconsolidatable", message="it is full"))
+
+    assert bench.recorder.repeats == [900]
+
+
 # ------------------------------------------------------------------------------------- all together
 
 

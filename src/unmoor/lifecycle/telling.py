@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from unmoor.lifecycle.effects import AnyEffect, Publish
+from unmoor.model.cadence import Cadence
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
+from unmoor.policy.consolidation import UNCONSOLIDATABLE
 
 TOLD_MAX = 200
 """Events remembered for one key; beyond that the oldest are offered again."""
@@ -38,3 +40,10 @@ def once(
     if len(recent) > TOLD_MAX:
         recent = dict(sorted(recent.items(), key=lambda item: -item[1])[:TOLD_MAX])
     return tuple(kept), recent
+
+
+def repeat_s(event: Publish, cadence: Cadence) -> float:
+    """Return after how long the same event is said again."""
+    if event.reason == UNCONSOLIDATABLE:  # R10: nothing changes for most nodes, for long
+        return cadence.unconsolidatable_dedupe_s
+    return cadence.event_dedupe_s

@@ -324,7 +324,6 @@ NOT_YET = frozenset(
         "cadence.interruptionWait",
         "cadence.interruptionVisibility",
         "cadence.nodeMetrics",
-        "cadence.unconsolidatableDedupe",
     }
 )
 """Keys that are checked, and that nothing asks for yet."""

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+import msgspec
+
 from unmoor.model import names
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
@@ -169,7 +171,9 @@ def _is_blocked_by_pods(
             return _blocked(node, machine, method, Reason.TWO_BUDGETS, message)
         if any(drain.is_exhausted(budget, pod) for budget in budgets):
             message = drain.about_budgets(pod, budgets)
-            return _blocked(node, machine, method, Reason.BUDGET, message)
+            held = _blocked(node, machine, method, Reason.BUDGET, message)
+            name = f"{budgets[0].namespace}/{budgets[0].name}"
+            return msgspec.structs.replace(held, evidence={**held.evidence, "budget": name})
     for pod in blocking:
         if pod.is_do_not_evict:
             message = (

@@ -46,7 +46,7 @@ def wants(candidate: Candidate, moment: Moment) -> Verdict:
 
 def propose(look: Look) -> Proposal:
     """Return the first command of the three searches, or why each node stays."""
-    found = candidates.find(look.view, Method.CONSOLIDATION, wants, look.moment)
+    found = _with_budgets(candidates.find(look.view, Method.CONSOLIDATION, wants, look.moment))
     order = look.view.settings.consolidation_order
     eligible = disruption_cost.ordered(found.candidates, order, look.moment)
     if empty := [one for one in eligible if not one.pods]:
@@ -97,6 +97,19 @@ def _with_reasons(found: Found, refusals: dict[str, Refused]) -> Found:
         for one in found.judged
     )
     return Found(found.method, judged)
+
+
+def _with_budgets(found: Found) -> Found:
+    """R10: what a budget keeps from being consolidated is told like every other reason for it."""
+    return Found(found.method, tuple(map(_with_budget, found.judged)))
+
+
+def _with_budget(judged: Judged) -> Judged:
+    verdict = judged.verdict
+    if verdict.reason is not Reason.BUDGET:
+        return judged
+    message = f"pdb {verdict.evidence['budget']} prevents pod evictions"  # 001:106
+    return Judged(msgspec.structs.replace(verdict, message=message, event=UNCONSOLIDATABLE))
 
 
 def _told(candidate: Candidate, why: Refused) -> Verdict:

@@ -9,6 +9,7 @@ Must not: know what a node costs, or where its pods would go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -76,4 +77,4 @@ def _deletion_cost(pod: Pod) -> float:
         cost = float(pod.metadata.annotations.get(names.POD_DELETION_COST, "0"))
     except ValueError:
         return 0.0
-    return cost if abs(cost) <= EVICTION_COST_MOST * DELETION_COST_UNIT else 0.0
+    return cost if isfinite(cost) else 0.0

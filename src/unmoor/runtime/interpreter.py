@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from unmoor.lifecycle import telling
 from unmoor.lifecycle.effects import (
     AnyEffect,
     Avoid,
@@ -113,7 +114,7 @@ class Interpreter:
         if not may_act():
             return Outcome(effect, Problem(ProblemKind.FAILED, "not leading"))
         try:
-            repeat_s = self._store.settings.cadence.event_dedupe_s
+            repeat_s = telling.repeat_s(effect, self._store.settings.cadence)
             self._recorder.publish(effect, self._clock.now().wall, repeat_s)
         except Exception:  # noqa: BLE001 - ours, as below
             return Outcome(effect, _BUG, traceback.format_exc())
