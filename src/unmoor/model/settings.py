@@ -97,6 +97,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kept_disruptions: Annotated[
         int, Meta(description="how many finished Disruptions are kept as the ledger")
     ] = 100
+    paused: Annotated[
+        str, Meta(description="no method makes a node go: by=..., until=..., reason=..., or true")
+    ] = ""
     consolidation_order: Annotated[
         str, Meta(description="which nodes are consolidated first: fewest-pods or least-cost (R8)")
     ] = FEWEST_PODS
@@ -253,6 +256,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unmoor.loadBalancerWait", "", "load_balancer_wait_s", reading.duration(0.0)),
     Setting("unmoor.returningPodsRounds", "", "returning_pods_rounds", reading.count(1)),
     Setting("unmoor.keptDisruptions", "", "kept_disruptions", reading.count(0)),
+    Setting("unmoor.paused", "", "paused", reading.text),
     Setting(
         "unmoor.consolidationOrder", "", "consolidation_order", reading.one_of(CONSOLIDATION_ORDERS)
     ),

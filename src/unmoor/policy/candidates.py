@@ -23,7 +23,7 @@ from unmoor.model.moment import Moment, later, rfc3339
 from unmoor.model.node import Node
 from unmoor.model.provisioner import validate
 from unmoor.model.snapshot import View
-from unmoor.policy import drain, nomination, ownership, pods
+from unmoor.policy import drain, nomination, ownership, pause, pods
 from unmoor.policy.command import Candidate, Found, Judged
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -123,6 +123,8 @@ def _is_protected(node: Node, machine: Machine, method: Method) -> Verdict | Non
 
 def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -> Verdict | None:
     node, machine = candidate.node, candidate.machine
+    if paused := pause.why(view, node, candidate.provisioner, moment):
+        return _blocked(node, machine, method, Reason.PAUSED, paused)
     errors = validate(candidate.provisioner)
     if errors:
         message = f"its provisioner is not valid: {errors[0]}"

@@ -21,7 +21,7 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.money import usd_per_h
 from unmoor.model.wording import counted
-from unmoor.policy import candidates, disruption_cost, multi_node
+from unmoor.policy import allowance, budgets, candidates, disruption_cost, multi_node
 from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused, wanted
 from unmoor.policy.look import Look
 from unmoor.policy.removal import Refused, Removal, removal_of
@@ -48,9 +48,14 @@ def propose(look: Look) -> Proposal:
     """Return the first command of the three searches, or why each node stays."""
     found = _with_budgets(candidates.find(look.view, Method.CONSOLIDATION, wants, look.moment))
     order = look.view.settings.consolidation_order
+    eligible: Sequence[Candidate]
     eligible = disruption_cost.ordered(found.candidates, order, look.moment)
-    if empty := [one for one in eligible if not one.pods]:
-        return _proposed(found, removal_of(look, empty), "empty")
+    empty = [one for one in eligible if not one.pods]
+    found, allowed = allowance.within(look, found, empty, budgets.EMPTY)
+    if allowed:
+        return _proposed(found, removal_of(look, allowed), "empty")
+    filled = [one for one in eligible if one.pods]
+    found, eligible = allowance.within(look, found, filled, budgets.UNDERUTILIZED)
     removal = multi_node.find(look, eligible)
     if removal is not None:
         return _proposed(found, removal, _words(removal))

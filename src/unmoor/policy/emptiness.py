@@ -12,7 +12,7 @@ from __future__ import annotations
 from unmoor.model.machine import MACHINE_EMPTY
 from unmoor.model.moment import Moment, later
 from unmoor.model.wording import counted
-from unmoor.policy import candidates
+from unmoor.policy import allowance, budgets, candidates
 from unmoor.policy.command import Candidate, Proposal, proposal, refused, wanted
 from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -21,7 +21,8 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 def propose(look: Look) -> Proposal:
     """Return one command for all nodes whose time has come, and why not the others."""
     found = candidates.find(look.view, Method.EMPTINESS, wants, look.moment)
-    return proposal(found, found.candidates, "empty for longer than ttlSecondsAfterEmpty")
+    found, chosen = allowance.within(look, found, found.candidates, budgets.EMPTY)
+    return proposal(found, chosen, "empty for longer than ttlSecondsAfterEmpty")
 
 
 def wants(candidate: Candidate, moment: Moment) -> Verdict:

@@ -56,6 +56,10 @@ class Reason(StrEnum):
     """The server refuses to change a node: in its words, and what its command does without it."""
     DO_NOT_EVICT = "do-not-evict"
     NEXT_COMMAND = "next-command"
+    PAUSED = "paused"
+    """A person has paused the cluster, the provisioner or the node: who, why, until when."""
+    BUDGET_SPENT = "budget-spent"
+    """As many nodes of its provisioner as its budgets allow are going already."""
     # Emptiness (001:53).
     NOT_CONFIGURED = "not-configured"
     NOT_EMPTY = "not-empty"

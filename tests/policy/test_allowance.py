@@ -1,0 +1,76 @@
+"""How many nodes of a provisioner go, with those that are going already (spec 4.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.builders import at
+from tests.policy.underused import SMALL, consolidated, look, node, pod
+from unmoor.model import names
+from unmoor.model.base import Object
+from unmoor.policy import consolidation
+from unmoor.policy.command import Proposal
+from unmoor.policy.verdict import Reason
+
+
+def limited(*written: dict[str, Any], name: str = "default") -> Object:
+    made = consolidated(name)
+    made.metadata.annotations[names.BUDGETS] = msgspec.json.encode(written).decode()
+    return made
+
+
+def proposed(*objects: Any) -> Proposal:
+    return consolidation.propose(look(*objects))
+
+
+def going(proposal: Proposal) -> list[str]:
+    return [] if proposal.command is None else [one.name for one in proposal.command.nodes]
+
+
+def empties(count: int, **given: Any) -> list[Any]:
+    return [node(f"n{number}", SMALL, **given) for number in range(count)]
+
+
+@pytest.mark.parametrize(("nodes", "most"), [("0", 0), ("2", 2), ("40%", 2), ("9", 5)])
+def test_so_many_empty_nodes_go_at_once(nodes: str, most: int) -> None:
+    proposal = proposed(limited({"nodes": nodes}), *empties(5))
+
+    assert going(proposal) == [f"n{number}" for number in range(most)]
+    held = [one for one in proposal.verdicts if one.reason is Reason.BUDGET_SPENT]
+    assert len(held) == 5 - most
+    if held:
+        assert f"a budget allows {nodes} of 5 nodes to be going" in held[0].message
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [{"deleted_at": at(0)}, {"disruption": "drift-1"}, {"is_ready": False}],
+)
+def test_what_goes_already_uses_it_up(gone: dict[str, Any]) -> None:
+    busy = node("z", SMALL, **gone)
+
+    assert going(proposed(limited({"nodes": "2"}), *empties(3), busy)) == ["n0"]
+
+
+def test_each_reason_has_its_own() -> None:
+    full = [pod("web-1", "n0", "100m"), pod("api-1", "n1", "100m")]
+    for_empty = limited({"nodes": "0", "reasons": ["Empty"]})
+    for_filled = limited({"nodes": "0", "reasons": ["Underutilized"]})
+
+    assert going(proposed(for_empty, *empties(2), *full)) == ["n0"]
+    assert going(proposed(for_filled, *empties(2), *full)) == []
+    assert going(proposed(for_filled, *empties(3), *full)) == ["n2"]
+
+
+def test_one_that_cannot_be_read_holds_its_own_provisioner_alone() -> None:
+    broken, other = limited({"nodes": "many"}), consolidated("other")
+    nodes = [node("a", SMALL), node("b", SMALL, provisioner="other")]
+
+    proposal = proposed(broken, other, *nodes)
+
+    assert going(proposal) == ["b"]
+    [held] = [one for one in proposal.verdicts if one.subject.name == "a"]
+    assert "[0].nodes" in held.message
