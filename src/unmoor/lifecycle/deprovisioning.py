@@ -23,16 +23,18 @@ from unmoor.lifecycle.effects import (
     Publish,
     say_all,
 )
-from unmoor.lifecycle.step import Step, join
+from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model.base import Ref
 from unmoor.model.disruption import DisruptionSpec
-from unmoor.model.kinds import DISRUPTIONS
+from unmoor.model.kinds import CONFIG_MAPS, DISRUPTIONS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked
+from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.model.snapshot import View
-from unmoor.policy import methods, settling, stock
+from unmoor.policy import brakes, methods, settling, stock
 from unmoor.policy.command import Command, Proposal
 from unmoor.policy.look import Look
+from unmoor.policy.verdict import Method, Reason, Verdict
 
 TOLD_MAX = 100
 """So many refusals become events in one pass; the rest wait for the next."""
@@ -51,6 +53,8 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
 
 
 def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
+    if held := brakes.why(view, memory.simulator.looking_since(moment), moment):
+        return _held(view, held, memory, moment)
     doubts = doubtful.doubts(view, {}, moment)
     look = Look(view, moment, memory.simulator, doubts)
     proposal = methods.propose(look)
@@ -69,6 +73,23 @@ def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
             for method, count in proposal.eligible.items()
         ),
     )
+
+
+def _held(view: View, why: tuple[str, ...], memory: Memory, moment: Moment) -> Step[Memory]:
+    """Say what is in the way, where a person sets how much of it is too much."""
+    verdicts = tuple(
+        Verdict(
+            subject=CONFIG_MAPS.ref(CONFIG_MAP_NAME, NAMESPACE),
+            method=Method.LIFECYCLE,
+            reason=Reason.BRAKED,
+            message=f"no node is made to go now: {words}",
+            event="DeprovisioningHeld",
+            is_warning=True,
+        )
+        for words in why
+    )
+    again = moment.after(view.settings.cadence.deprovisioning_poll_s)
+    return join(Step(memory=memory), spoken(*verdicts, wake_at=again))
 
 
 def _asks(look: Look) -> tuple[Observe, ...]:

@@ -100,6 +100,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     paused: Annotated[
         str, Meta(description="no method makes a node go: by=..., until=..., reason=..., or true")
     ] = ""
+    quiet_after_start_s: Annotated[
+        float, Meta(description="no method acts until unmoor has looked on for so long")
+    ] = 0.0
+    not_ready_share_most: Annotated[
+        float, Meta(description="no method acts while a larger share of the nodes is not ready")
+    ] = 0.45
     consolidation_order: Annotated[
         str, Meta(description="which nodes are consolidated first: fewest-pods or least-cost (R8)")
     ] = FEWEST_PODS
@@ -256,6 +262,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unmoor.loadBalancerWait", "", "load_balancer_wait_s", reading.duration(0.0)),
     Setting("unmoor.returningPodsRounds", "", "returning_pods_rounds", reading.count(1)),
     Setting("unmoor.keptDisruptions", "", "kept_disruptions", reading.count(0)),
+    Setting("unmoor.quietAfterStart", "", "quiet_after_start_s", reading.duration(0.0)),
+    Setting("unmoor.notReadyShareMost", "", "not_ready_share_most", reading.share),
     Setting("unmoor.paused", "", "paused", reading.text),
     Setting(
         "unmoor.consolidationOrder", "", "consolidation_order", reading.one_of(CONSOLIDATION_ORDERS)

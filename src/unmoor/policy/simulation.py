@@ -23,6 +23,7 @@ from unmoor.engine.solving import Solver
 from unmoor.model import resources
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
+from unmoor.model.moment import Moment
 from unmoor.model.pod import Pod
 from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
@@ -133,6 +134,13 @@ class Simulator:
         self._scenery = Scenery()
         self._solver = Solver()
         self._what_if: WhatIf | None = None
+        self._since: float | None = None
+
+    def looking_since(self, moment: Moment) -> float:
+        """Return when it was first asked this, on the monotonic clock."""
+        if self._since is None:
+            self._since = moment.mono
+        return self._since
 
     def simulation(
         self,

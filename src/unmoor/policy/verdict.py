@@ -56,6 +56,8 @@ class Reason(StrEnum):
     """The server refuses to change a node: in its words, and what its command does without it."""
     DO_NOT_EVICT = "do-not-evict"
     NEXT_COMMAND = "next-command"
+    BRAKED = "braked"
+    """No method acts now: what is wrong with the cluster."""
     PAUSED = "paused"
     """A person has paused the cluster, the provisioner or the node: who, why, until when."""
     BUDGET_SPENT = "budget-spent"

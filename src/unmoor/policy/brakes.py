@@ -1,0 +1,68 @@
+"""Is this a moment to make nodes go at all? Not while the cluster has other troubles.
+
+| brake | why |
+|---|---|
+| many nodes are not ready | fewer nodes do not help (``unmoor.notReadyShareMost``) |
+| pods that a command moved have no place | the last plan was wrong; the next one would be, too |
+| unmoor has just started | what it sees may not be all there is (``unmoor.quietAfterStart``) |
+
+A command that runs is carried on: it has cordoned its nodes already. What a person deletes, or the
+cloud takes, goes as ever.
+
+Must not: know any method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unmoor.model.kinds import DISRUPTIONS, NODES
+from unmoor.model.moment import Moment, later
+from unmoor.model.snapshot import View
+from unmoor.model.wording import counted, named
+from unmoor.policy import settling
+
+NOT_READY_LEAST = 3
+"""So many nodes may be not ready in any cluster, however small."""
+
+
+def why(view: View, since: float, moment: Moment) -> tuple[str, ...]:
+    """Say why no node is made to go now, () when nothing is in the way.
+
+    ``since``: when this unmoor first looked, on the monotonic clock.
+    """
+    return (*_quiet(view, since, moment), *_not_ready(view), *_homeless(view, moment))
+
+
+def _quiet(view: View, since: float, moment: Moment) -> Iterator[str]:
+    left_s = since + view.settings.quiet_after_start_s - moment.mono
+    if left_s > 0:
+        yield f"unmoor has just started, and looks on for another {left_s:.0f} s"
+
+
+def _not_ready(view: View) -> Iterator[str]:
+    """Nodes on their way out, or up, are no trouble."""
+    up = [one for one in view.sorted(NODES) if not one.is_deleting and one.is_initialized]
+    silent = tuple(one.name for one in up if not one.is_ready)
+    most = view.settings.not_ready_share_most
+    if len(silent) > NOT_READY_LEAST and len(silent) > most * len(up):
+        yield (
+            f"{len(silent)} of {counted(len(up), 'node')} are not ready ({named(silent)}), more "
+            f"than unmoor.notReadyShareMost ({most:g}) allows"
+        )
+
+
+def _homeless(view: View, moment: Moment) -> Iterator[str]:
+    """As long as R3 waits for moved pods, so long their having no place counts afterwards."""
+    limit_s = view.settings.cadence.moved_pods_limit_s
+    for command in view.sorted(DISRUPTIONS):
+        ended = command.status.finished_at
+        if ended is None or moment.wall >= later(ended, limit_s):
+            continue
+        for one in settling.unsettled(view, command.spec.moved):
+            if one.unplaceable:
+                yield (
+                    f"pod {one.unplaceable}, moved by {command.name}, has no place: make room for "
+                    f"it, or wait until {limit_s:g} s after that command"
+                )
+                return

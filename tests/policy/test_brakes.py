@@ -1,0 +1,82 @@
+"""When no method acts, whatever it would find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.builders import IDENTITY, at, condition, moment, node, pod
+from unmoor.model.disruption import DisruptionPhase, MovedOwner
+from unmoor.model.settings import Settings
+from unmoor.model.snapshot import View
+from unmoor.policy import brakes
+
+HOMELESS = (builders.changed(condition("PodScheduled", "False"), reason="Unschedulable"),)
+
+
+def why(*objects: Any, since: float = 0.0, settings: Settings = Settings()) -> tuple[str, ...]:
+    view = View.of(*objects, settings=settings, identity=IDENTITY)
+    return brakes.why(view, since, moment())
+
+
+def fleet(ready: int, silent: int, **given: Any) -> list[Any]:
+    up = [node(f"up-{number}") for number in range(ready)]
+    return up + [node(f"silent-{n}", is_ready=False, **given) for n in range(silent)]
+
+
+@pytest.mark.parametrize(
+    ("ready", "silent", "share", "is_braked"),
+    [
+        (0, 3, 0.45, False),  # so few are nothing
+        (0, 4, 0.45, True),
+        (11, 9, 0.45, False),  # just so many
+        (10, 9, 0.45, True),
+        (100, 4, 0.0, True),
+        (0, 9, 1.0, False),
+    ],
+)
+def test_many_silent_nodes(ready: int, silent: int, share: float, *, is_braked: bool) -> None:
+    found = why(*fleet(ready, silent), settings=Settings(not_ready_share_most=share))
+
+    assert bool(found) is is_braked
+    if found:
+        assert f"{silent} of {ready + silent} nodes are not ready (silent-0" in found[0]
+
+
+@pytest.mark.parametrize("given", [{"deleted_at": at(0)}, {"is_joined": False}])
+def test_nodes_that_come_and_go_are_no_trouble(given: dict[str, Any]) -> None:
+    assert why(*fleet(1, 9, **given)) == ()
+
+
+@pytest.mark.parametrize(("after_s", "is_braked"), [(0, True), (59, True), (60, False)])
+def test_it_looks_on_for_a_while(after_s: float, *, is_braked: bool) -> None:
+    since = moment().mono - after_s
+
+    assert bool(why(since=since, settings=Settings(quiet_after_start_s=60))) is is_braked
+
+
+def moved(ended_s: float) -> Any:
+    owner = MovedOwner(kind="Rollout", namespace="shop", name="web", uid="uid-Rollout-web", ready=1)
+    over = builders.disruption(
+        "consolidation-1", phase=DisruptionPhase.SUCCEEDED, finished_at=at(ended_s)
+    )
+    return builders.changed(over, spec=builders.changed(over.spec, moved=(owner,)))
+
+
+@pytest.mark.parametrize(
+    ("ended_s", "conditions", "is_braked"),
+    [(0, HOMELESS, True), (-599, HOMELESS, True), (-600, HOMELESS, False), (0, (), False)],
+)
+def test_moved_pods_without_a_place(
+    ended_s: float, conditions: tuple[Any, ...], *, is_braked: bool
+) -> None:
+    owners = (builders.owner("Rollout", "web"),)
+    homeless = pod(on="", phase="Pending", conditions=conditions, owners=owners)
+
+    found = why(moved(ended_s), homeless)
+
+    assert bool(found) is is_braked
+    if found:
+        assert found[0].startswith("pod shop/web-1, moved by consolidation-1, has no place")
