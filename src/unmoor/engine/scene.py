@@ -225,6 +225,18 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def is_same(now: Scene, then: Scene) -> bool:
+    """True when a simulation finds the same in both."""
+    return (
+        len(now.places) == len(then.places)
+        and all(map(is_, now.places, then.places))
+        and now.started == then.started
+        and now.templates == then.templates
+        and now.promised == then.promised
+        and looks_alike(now.view, then.view)
+    )
+
+
 def looks_alike(now: View, then: View) -> bool:
     """True when nothing has changed in all that a simulation asks its view for."""
     changed = (now.changed_since(then, KINDS[kind]) for kind in ASKED_FOR)

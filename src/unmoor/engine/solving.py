@@ -13,7 +13,7 @@ from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from unmoor.engine.plan import Plan
-from unmoor.engine.scene import Scene, looks_alike
+from unmoor.engine.scene import Scene, is_same
 from unmoor.model.pod import Pod
 
 if TYPE_CHECKING:
@@ -63,17 +63,8 @@ class _Answered(NamedTuple):
 
     def is_of(self, scene: Scene, pods: tuple[Pod, ...]) -> bool:
         """True when the question is the same."""
-        before = self.scene
-        return (
-            len(self.pods) == len(pods)
-            and len(before.places) == len(scene.places)
-            and all(map(is_, self.pods, pods))
-            and all(map(is_, before.places, scene.places))
-            and before.started == scene.started
-            and before.templates == scene.templates
-            and before.promised == scene.promised
-            and looks_alike(scene.view, before.view)
-        )
+        is_alike = len(self.pods) == len(pods) and all(map(is_, self.pods, pods))
+        return is_alike and is_same(scene, self.scene)
 
 
 def solve(scene: Scene, pods: Iterable[Pod]) -> Plan:

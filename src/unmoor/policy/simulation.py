@@ -10,13 +10,14 @@ Must not: decide who goes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.refusal import Refusal
-from unmoor.engine.scene import Doubts, Place, Scene
+from unmoor.engine.scene import Doubts, Place, Scene, is_same
 from unmoor.engine.scenery import Scenery
 from unmoor.engine.sites import Tenants
 from unmoor.engine.solving import Solver
@@ -133,7 +134,7 @@ class Simulator:
         """Start knowing nothing."""
         self._scenery = Scenery()
         self._solver = Solver()
-        self._what_if: WhatIf | None = None
+        self._last: _Last | None = None
         self._since: float | None = None
 
     def looking_since(self, moment: Moment) -> float:
@@ -158,18 +159,41 @@ class Simulator:
         if wanting.pods:
             promised = nomination.promised(view, scene, wanting.pods)
             scene = msgspec.structs.replace(scene, promised=promised)
+        last, self._last = self._last, None  # What is left half done is not used again.
+        if last is None or not last.is_of(scene, wanting.pods):
+            what_if = self._followed(scene, wanting, None if last is None else last.what_if)
+            answering = Simulation(what_if, {one.name: one for one in sold})
+        else:
+            what_if, answering = last.what_if, last.answering
+        self._last = _Last(scene, wanting.pods, what_if, answering)
+        return answering
+
+    def _followed(self, scene: Scene, wanting: Wanting, before: WhatIf | None) -> WhatIf:
+        """What answers for this scene, when those who wait have a place."""
+        from unmoor.engine.bulk.whatif import WhatIf  # noqa: PLC0415 - numpy takes a tenth of a second
+
+        if wanting.pods:
             first = self._solver.solve(scene, wanting.pods)
             scene = _with_guests(scene, wanting.pods, first.placements)
         scene = _only_what_is_up(scene)
-        from unmoor.engine.bulk.whatif import WhatIf  # noqa: PLC0415 - numpy takes a tenth of a second
+        if before is None:
+            return WhatIf(scene, _is_moved)
+        before.follow(scene)
+        return before
 
-        what_if, self._what_if = self._what_if, None  # What is left half done is not used again.
-        if what_if is None:
-            what_if = WhatIf(scene, _is_moved)
-        else:
-            what_if.follow(scene)
-        self._what_if = what_if
-        return Simulation(what_if, {one.name: one for one in sold})
+
+class _Last(NamedTuple):
+    """What was asked last, and what answers it."""
+
+    scene: Scene
+    pods: tuple[Pod, ...]
+    what_if: WhatIf
+    answering: Simulation
+
+    def is_of(self, scene: Scene, pods: tuple[Pod, ...]) -> bool:
+        """True when the same is asked again."""
+        is_alike = len(self.pods) == len(pods) and all(map(is_, self.pods, pods))
+        return is_alike and is_same(scene, self.scene)
 
 
 def _is_moved(pod: Pod) -> bool:
