@@ -9,7 +9,7 @@ from tests.builders import condition, disruption, instance, machine, node, pod, 
 from tests.lifecycle.driver import World
 from tests.lifecycle.rows import DEPROVISIONING, MACHINE, TERMINATION
 from tests.lifecycle.test_deprovisioning import command, reasons
-from unmoor.lifecycle import deprovisioning
+from unmoor.lifecycle import commitment
 from unmoor.model.base import ObjectMeta
 from unmoor.model.disruption import DisruptedNode, DisruptionPhase, MovedOwner
 from unmoor.model.workload import ReplicaSet, WorkloadSpec
@@ -43,7 +43,7 @@ def moving(ready: int, *others: Any) -> World:
 def committed(*others: Any) -> World:
     """A command was written down, and its last look was good: its node is cordoned."""
     world = World(provisioner(), node(), machine(), *others, instances=[instance()])
-    world.act(deprovisioning.commit(world.view, GOING, world.moment))
+    world.act(commitment.commit(world.view, GOING, world.moment))
     world.change(command(world), status__phase=DisruptionPhase.DELETING)
     world.put(node(disruption=command(world).name))
     return world

@@ -118,6 +118,20 @@ def columns(crd: dict[str, Any]) -> list[str]:
     return [column["name"] for column in crd["spec"]["versions"][0]["additionalPrinterColumns"]]
 
 
+def test_a_command_reads_well() -> None:
+    assert columns(crds.disruption()) == [
+        "Method",
+        "Action",
+        "Nodes",
+        "Replacements",
+        "USD per hour saved",
+        "Phase",
+        "Age",
+        "Message",
+        "Reason",
+    ]
+
+
 def test_columns_of_spec_1_1_and_1_2() -> None:
     """And what a Machine costs, last."""
     assert columns(crds.provisioner()) == ["Template", "Weight", "Active", "Age"]

@@ -144,7 +144,7 @@ Phase: TypeAlias = (
 def phase_of(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
     """Read the phase off the object and its nodes."""
     match command.phase:
-        case DisruptionPhase.PENDING:
+        case DisruptionPhase.PENDING | DisruptionPhase.LAUNCHING:
             return _before_deleting(view, command, memory, moment)
         case DisruptionPhase.DELETING:
             return _while_deleting(view, command, memory, moment)
@@ -386,8 +386,7 @@ def _delete(
 
 
 def _deletion(node: Node, cluster: str, command: Disruption) -> AnyEffect:
-    reason = f"{command.spec.method}/delete"
-    labels = {"reason": reason, "provisioner": node.provisioner_name}
+    labels = {"reason": command.action, "provisioner": node.provisioner_name}
     facts = (Fact("machines_terminated", labels),)
     return retire(node, cluster, why=f"{command.name}: {command.spec.reason}", facts=facts)
 

@@ -1,44 +1,30 @@
 """The one loop: a running command is carried on; else the next one is looked for (001:13-24).
 
-One command at a time. Writing down the ``Disruption`` is the commit; its name follows from its
-nodes, so proposing the same again, after a lost answer, finds it instead of making a second.
+One command at a time. Writing down the ``Disruption`` is the commit (``commitment``).
 
 Must not: decide what is worth doing (``policy.methods``).
 """
 
 from __future__ import annotations
 
-import hashlib
-
-import msgspec
-
 from unmoor.lifecycle import command as running
 from unmoor.lifecycle import doubtful, ledger
 from unmoor.lifecycle.command import Memory
-from unmoor.lifecycle.effects import (
-    AnyEffect,
-    Create,
-    Fact,
-    Observe,
-    Publish,
-    say_all,
-)
+from unmoor.lifecycle.commitment import commit
+from unmoor.lifecycle.effects import AnyEffect, Fact, Observe, Publish, say_all
 from unmoor.lifecycle.step import Step, join, spoken
-from unmoor.model.base import Ref
-from unmoor.model.disruption import DisruptionSpec
 from unmoor.model.kinds import CONFIG_MAPS, DISRUPTIONS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.model.snapshot import View
-from unmoor.policy import brakes, methods, settling, stock
-from unmoor.policy.command import Command, Proposal
+from unmoor.policy import brakes, methods, stock
+from unmoor.policy.command import Proposal
 from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 TOLD_MAX = 100
 """So many refusals become events in one pass; the rest wait for the next."""
-HASH_CHARS = 10
 
 
 def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step[Memory]:
@@ -106,48 +92,3 @@ def _told(proposal: Proposal, since: int) -> tuple[tuple[Publish, ...], int]:
     loud = [verdict for verdict in proposal.verdicts if verdict.event]
     until = since + TOLD_MAX
     return say_all(loud[since:until]), until if until < len(loud) else 0
-
-
-def commit(view: View, command: Command, moment: Moment) -> Create:
-    """Write a command down, and whose pods must be ready again after it (R3), whatever method."""
-    name = name_of(view, command)
-    spec = DisruptionSpec(
-        method=command.method,
-        reason=command.reason,
-        summary=command.summary,
-        nodes=command.nodes,
-        moved=settling.baseline(view, command.nodes, moment),
-    )
-    body = {
-        "apiVersion": DISRUPTIONS.api_version,
-        "kind": DISRUPTIONS.kind,
-        "metadata": {"name": name},
-        "spec": msgspec.to_builtins(spec),
-    }
-    labels = {"action": command.action, "deprovisioner": str(command.method)}
-    return Create(
-        ref=Ref("Disruption", name),
-        body=body,
-        why=command.reason,
-        facts=(Fact("deprovisioning_actions_performed", labels),),
-    )
-
-
-def name_of(view: View, command: Command) -> str:
-    """Name a command after its method and nodes; a number tells it from its forerunners."""
-    uids = "\n".join(sorted(node.uid for node in command.nodes))
-    digest = hashlib.sha256(uids.encode()).hexdigest()[:HASH_CHARS]
-    name = base = f"{command.method}-{digest}"
-    number = 1
-    while _is_taken(view, name):
-        number += 1
-        name = f"{base}-{number}"
-    return name
-
-
-def _is_taken(view: View, name: str) -> bool:
-    """A command of this name is over, on its way out, or cannot be read: another would not be."""
-    held = view.disruption(name)
-    if held is not None:
-        return not ledger.is_running(held)
-    return ("", name) in view.broken(DISRUPTIONS)

@@ -74,7 +74,12 @@ def create(
 
 def name_for(view: View, provisioner: str, pod: Pod, taken: Collection[str]) -> str:
     """Return the machine's name. ``taken``: names that this plan has given already."""
-    digest = hashlib.sha256(pod.uid.encode()).hexdigest()[:HASH_CHARS]
+    return name_after(view, provisioner, pod.uid, taken)
+
+
+def name_after(view: View, provisioner: str, purpose: str, taken: Collection[str]) -> str:
+    """Return the name of a machine that is made for ``purpose`` and nothing else."""
+    digest = hashlib.sha256(purpose.encode()).hexdigest()[:HASH_CHARS]
     name = base = f"{provisioner[:PREFIX_CHARS_MAX].rstrip('.-')}-{digest}"
     number = 1
     broken = view.broken(MACHINES)

@@ -9,6 +9,7 @@ Must not: be edited without the struct that reads the field.
 
 from __future__ import annotations
 
+from unmoor.model import crd_forms as form
 from unmoor.model import crd_rules, names
 from unmoor.model.base import JSON
 from unmoor.model.disruption import DisruptionPhase, LeftOutReason
@@ -17,358 +18,220 @@ from unmoor.model.provisioner import ACTIVE, TTL_MOST_S
 CONDITION = '.status.conditions[?(@.type=="%s")].status'
 
 
-def _object(description: str = "", *, required: tuple[str, ...] = (), **properties: JSON) -> JSON:
-    """An object with these properties."""
-    schema: JSON = {"type": "object"}
-    if description:
-        schema["description"] = description
-    if required:
-        schema["required"] = list(required)
-    return schema | {"properties": properties}
-
-
-def _string(description: str = "") -> JSON:
-    return {"type": "string"} | ({"description": description} if description else {})
-
-
-def _boolean(description: str = "") -> JSON:
-    return {"type": "boolean"} | ({"description": description} if description else {})
-
-
-def _integer(
-    description: str = "", *, bits: int = 64, least: int | None = None, most: int | None = None
-) -> JSON:
-    schema: JSON = {"type": "integer", "format": f"int{bits}"}
-    if description:
-        schema["description"] = description
-    if least is not None:
-        schema["minimum"] = least
-    if most is not None:
-        schema["maximum"] = most
-    return schema
-
-
-def _list(items: JSON, description: str = "") -> JSON:
-    schema: JSON = {"type": "array", "items": items}
-    return schema | ({"description": description} if description else {})
-
-
-def _map(values: JSON, description: str = "") -> JSON:
-    schema: JSON = {"type": "object", "additionalProperties": values}
-    return schema | ({"description": description} if description else {})
-
-
-def _anything(description: str) -> JSON:
-    return {
-        "type": "object",
-        "description": description,
-        "x-kubernetes-preserve-unknown-fields": True,
-    }
-
-
-def _time() -> JSON:
-    return {"type": "string", "format": "date-time"}
-
-
-def _quantity() -> JSON:
-    return {
-        "anyOf": [{"type": "integer"}, {"type": "string"}],
-        "x-kubernetes-int-or-string": True,
-    }
-
-
-def _quantities(description: str = "") -> JSON:
-    return _map(_quantity(), description)
-
-
-def _taints(description: str) -> JSON:
-    taint = _object(
-        required=("key",), key=_string(), value=_string(), effect=_string(), timeAdded=_time()
-    )
-    return _list(taint, description)
-
-
-def _requirements(description: str = "") -> JSON:
-    requirement = _object(
-        required=("key", "operator"), key=_string(), operator=_string(), values=_list(_string())
-    )
-    return _list(requirement, description)
-
-
-def _reference(description: str) -> JSON:
-    return _object(
-        description, required=("name",), apiVersion=_string(), kind=_string(), name=_string()
-    )
-
-
-def _conditions() -> JSON:
-    condition = _object(
-        required=("type", "status"),
-        type=_string(),
-        status=_string(),
-        severity=_string(),
-        reason=_string(),
-        message=_string(),
-        lastTransitionTime=_time(),
-    )
-    return _list(condition)
-
-
-def _kubelet(description: str) -> JSON:
-    return _object(
-        description,
-        clusterDNS=_list(_string()),
-        containerRuntime=_string(),
-        maxPods=_integer(bits=32, least=0),
-        podsPerCore=_integer(bits=32, least=0),
-        systemReserved=_quantities(),
-        kubeReserved=_quantities(),
-        evictionHard=_map(_string()),
-        evictionSoft=_map(_string()),
-        evictionSoftGracePeriod=_map(_string()),
-        evictionMaxPodGracePeriod=_integer(bits=32),
-        imageGCHighThresholdPercent=_integer(bits=32, least=0, most=100),
-        imageGCLowThresholdPercent=_integer(bits=32, least=0, most=100),
-        cpuCFSQuota=_boolean(),
-    )
-
-
-def _column(name: str, path: str, *, kind: str = "string", wide: bool = False) -> JSON:
-    """A column of ``kubectl get``; a wide one is shown with ``-o wide``."""
-    column: JSON = {"name": name, "type": kind, "jsonPath": path}
-    return column | ({"priority": 1} if wide else {})
-
-
-def _label(key: str, of: str = "labels") -> str:
-    """The path of a label or annotation, whose dots must not be read as steps."""
-    escaped = key.replace(".", r"\.")
-    return f".metadata.{of}.{escaped}"
-
-
-def _definition(
-    group_version: str, kind: str, *, schema: JSON, columns: list[JSON], short: tuple[str, ...] = ()
-) -> JSON:
-    """A cluster-scoped kind with one version and a status that is written on its own."""
-    group, version = group_version.split("/")
-    plural = f"{kind.lower()}s"
-    described: JSON = {
-        "name": version,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
-    }
-    if columns:
-        described["additionalPrinterColumns"] = columns
-    named: JSON = {
-        "kind": kind,
-        "listKind": f"{kind}List",
-        "plural": plural,
-        "singular": kind.lower(),
-        "categories": ["unmoor"],
-    }
-    named |= {"shortNames": list(short)} if short else {}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {"group": group, "scope": "Cluster", "names": named, "versions": [described]},
-    }
-
-
-def _schema(description: str, spec: JSON, status: JSON) -> JSON:
-    return _object(
-        description,
-        apiVersion=_string(),
-        kind=_string(),
-        metadata={"type": "object"},
-        spec=spec,
-        status=status,
-    )
-
-
 def provisioner() -> JSON:
     """Return the definition of ``karpenter.sh/v1alpha5`` Provisioner (spec 1.1)."""
-    spec = _object(
-        annotations=_map(_string(), "Put on every node."),
-        labels=_map(_string(), "Put on every node; each is a requirement as well."),
-        taints=_taints("Put on every node; pods must tolerate them."),
-        startupTaints=_taints("Put on every new node and removed by someone else."),
-        requirements=_requirements("What the nodes must be, as requirements on their labels."),
-        kubeletConfiguration=_kubelet("Arguments of the kubelet."),
-        provider=_anything("Deprecated: the node template, written in place. See providerRef."),
-        providerRef=_reference("The node template."),
-        ttlSecondsAfterEmpty=_integer(
+    spec = form.object_of(
+        annotations=form.map_of(form.string(), "Put on every node."),
+        labels=form.map_of(form.string(), "Put on every node; each is a requirement as well."),
+        taints=form.taints("Put on every node; pods must tolerate them."),
+        startupTaints=form.taints("Put on every new node and removed by someone else."),
+        requirements=form.requirements("What the nodes must be, as requirements on their labels."),
+        kubeletConfiguration=form.kubelet("Arguments of the kubelet."),
+        provider=form.anything("Deprecated: the node template, written in place. See providerRef."),
+        providerRef=form.reference("The node template."),
+        ttlSecondsAfterEmpty=form.integer(
             "Seconds after which an empty node goes; unset: it stays. Not with consolidation.",
             least=0,
             most=TTL_MOST_S,
         ),
-        ttlSecondsUntilExpired=_integer(
+        ttlSecondsUntilExpired=form.integer(
             "Seconds after which a node goes; unset: it stays.", least=0, most=TTL_MOST_S
         ),
-        limits=_object(
+        limits=form.object_of(
             "How much capacity all nodes together may have. A machine that is not launched yet "
             "counts as the largest that it may become.",
-            resources=_quantities("By resource, as in cpu; what is not named has no limit."),
+            resources=form.quantities("By resource, as in cpu; what is not named has no limit."),
         ),
-        weight=_integer(
+        weight=form.integer(
             "Provisioners with a higher weight are tried first.", bits=32, least=1, most=100
         ),
-        consolidation=_object(
-            "Whether nodes are removed or replaced when that is cheaper.", enabled=_boolean()
+        consolidation=form.object_of(
+            "Whether nodes are removed or replaced when that is cheaper.", enabled=form.boolean()
         ),
     )
-    status = _object(
-        resources=_quantities("The capacity of all nodes together."),
-        lastScaleTime=_time(),
-        conditions=_conditions(),
+    status = form.object_of(
+        resources=form.quantities("The capacity of all nodes together."),
+        lastScaleTime=form.time(),
+        conditions=form.conditions(),
     )
-    return _definition(
+    return form.definition(
         f"{names.KARPENTER_GROUP}/v1alpha5",
         "Provisioner",
-        schema=_schema(
+        schema=form.schema(
             "Which nodes there may be, and when they may go.", crd_rules.provisioner(spec), status
         ),
         columns=[
-            _column("Template", ".spec.providerRef.name"),
-            _column("Weight", ".spec.weight", kind="integer", wide=True),
-            _column("Active", CONDITION % ACTIVE),
-            _column("Age", ".metadata.creationTimestamp", kind="date"),
+            form.column("Template", ".spec.providerRef.name"),
+            form.column("Weight", ".spec.weight", kind="integer", wide=True),
+            form.column("Active", CONDITION % ACTIVE),
+            form.column("Age", ".metadata.creationTimestamp", kind="date"),
         ],
     )
 
 
 def machine() -> JSON:
     """Return the definition of ``karpenter.sh/v1alpha5`` Machine (spec 1.2)."""
-    spec = _object(
-        taints=_taints("Put on the node."),
-        startupTaints=_taints("Put on the new node and removed by someone else."),
-        requirements=_requirements("What the instance must be."),
-        resources=_object("What the node must have room for.", requests=_quantities()),
-        kubelet=_kubelet("Arguments of the kubelet."),
-        machineTemplateRef=_reference("The node template."),
+    spec = form.object_of(
+        taints=form.taints("Put on the node."),
+        startupTaints=form.taints("Put on the new node and removed by someone else."),
+        requirements=form.requirements("What the instance must be."),
+        resources=form.object_of("What the node must have room for.", requests=form.quantities()),
+        kubelet=form.kubelet("Arguments of the kubelet."),
+        machineTemplateRef=form.reference("The node template."),
     )
-    status = _object(
-        nodeName=_string("The node that has joined for it."),
-        providerID=_string("The instance."),
-        capacity=_quantities(),
-        allocatable=_quantities(),
-        conditions=_conditions(),
+    status = form.object_of(
+        nodeName=form.string("The node that has joined for it."),
+        providerID=form.string("The instance."),
+        capacity=form.quantities(),
+        allocatable=form.quantities(),
+        conditions=form.conditions(),
     )
-    return _definition(
+    return form.definition(
         f"{names.KARPENTER_GROUP}/v1alpha5",
         "Machine",
-        schema=_schema("A node from the launch of its instance to its end.", spec, status),
+        schema=form.schema("A node from the launch of its instance to its end.", spec, status),
         columns=[
-            _column("Type", _label(names.INSTANCE_TYPE)),
-            _column("Zone", _label(names.ZONE)),
-            _column("Node", ".status.nodeName"),
-            _column("Ready", CONDITION % "Ready"),
-            _column("Age", ".metadata.creationTimestamp", kind="date"),
-            _column("Capacity", _label(names.CAPACITY_TYPE), wide=True),
-            _column("Provisioner", _label(names.PROVISIONER_NAME), wide=True),
-            _column("Template", ".spec.machineTemplateRef.name", wide=True),
-            _column("USD per hour", _label(names.PRICE, "annotations"), wide=True),
-            _column("Price book", _label(names.PRICE_BOOK, "annotations"), wide=True),
+            form.column("Type", form.label_path(names.INSTANCE_TYPE)),
+            form.column("Zone", form.label_path(names.ZONE)),
+            form.column("Node", ".status.nodeName"),
+            form.column("Ready", CONDITION % "Ready"),
+            form.column("Age", ".metadata.creationTimestamp", kind="date"),
+            form.column("Capacity", form.label_path(names.CAPACITY_TYPE), wide=True),
+            form.column("Provisioner", form.label_path(names.PROVISIONER_NAME), wide=True),
+            form.column("Template", ".spec.machineTemplateRef.name", wide=True),
+            form.column("USD per hour", form.label_path(names.PRICE, "annotations"), wide=True),
+            form.column("Price book", form.label_path(names.PRICE_BOOK, "annotations"), wide=True),
         ],
     )
 
 
 def aws_node_template() -> JSON:
     """Return the definition of ``karpenter.k8s.aws/v1alpha1`` AWSNodeTemplate (spec 1.4)."""
-    volume = _object(
-        deleteOnTermination=_boolean(),
-        encrypted=_boolean(),
-        iops=_integer(),
-        kmsKeyID=_string(),
-        snapshotID=_string(),
-        throughput=_integer(),
-        volumeSize=_quantity(),
-        volumeType=_string(),
+    volume = form.object_of(
+        deleteOnTermination=form.boolean(),
+        encrypted=form.boolean(),
+        iops=form.integer(),
+        kmsKeyID=form.string(),
+        snapshotID=form.string(),
+        throughput=form.integer(),
+        volumeSize=form.quantity(),
+        volumeType=form.string(),
     )
-    spec = _object(
-        amiFamily=_string("The kind of image; AL2 when unset."),
-        userData=_string("Given to the instance when it starts."),
-        context=_string("The context of the fleet request."),
-        instanceProfile=_string("The role of the instance."),
-        tags=_map(_string(), "Tags of the instance."),
-        metadataOptions=_object(
+    spec = form.object_of(
+        amiFamily=form.string("The kind of image; AL2 when unset."),
+        userData=form.string("Given to the instance when it starts."),
+        context=form.string("The context of the fleet request."),
+        instanceProfile=form.string("The role of the instance."),
+        tags=form.map_of(form.string(), "Tags of the instance."),
+        metadataOptions=form.object_of(
             "Access to the instance metadata service.",
-            httpEndpoint=_string(),
-            httpProtocolIPv6=_string(),
-            httpPutResponseHopLimit=_integer(),
-            httpTokens=_string(),
+            httpEndpoint=form.string(),
+            httpProtocolIPv6=form.string(),
+            httpPutResponseHopLimit=form.integer(),
+            httpTokens=form.string(),
         ),
-        blockDeviceMappings=_list(_object(deviceName=_string(), ebs=volume), "Its volumes."),
-        detailedMonitoring=_boolean("Whether it is measured every minute."),
-        subnetSelector=_map(_string(), "Subnets by tag, or by aws-ids."),
-        securityGroupSelector=_map(_string(), "Security groups by tag, or by aws-ids."),
-        amiSelector=_map(_string(), "Images by tag, name, owner, or by aws-ids."),
-        launchTemplate=_string("A launch template of your own, instead of most of the above."),
+        blockDeviceMappings=form.list_of(
+            form.object_of(deviceName=form.string(), ebs=volume), "Its volumes."
+        ),
+        detailedMonitoring=form.boolean("Whether it is measured every minute."),
+        subnetSelector=form.map_of(form.string(), "Subnets by tag, or by aws-ids."),
+        securityGroupSelector=form.map_of(form.string(), "Security groups by tag, or by aws-ids."),
+        amiSelector=form.map_of(form.string(), "Images by tag, name, owner, or by aws-ids."),
+        launchTemplate=form.string("A launch template of your own, instead of most of the above."),
     )
-    status = _object(
-        subnets=_list(_object(id=_string(), zone=_string())),
-        securityGroups=_list(_object(id=_string(), name=_string())),
-        amis=_list(_object(id=_string(), name=_string(), requirements=_requirements())),
+    image = form.object_of(id=form.string(), name=form.string(), requirements=form.requirements())
+    status = form.object_of(
+        subnets=form.list_of(form.object_of(id=form.string(), zone=form.string())),
+        securityGroups=form.list_of(form.object_of(id=form.string(), name=form.string())),
+        amis=form.list_of(image),
     )
-    return _definition(
+    return form.definition(
         f"{names.AWS_GROUP}/v1alpha1",
         "AWSNodeTemplate",
-        schema=_schema("How AWS instances are made.", crd_rules.node_template(spec), status),
+        schema=form.schema("How AWS instances are made.", crd_rules.node_template(spec), status),
         columns=[],
+    )
+
+
+def _decided() -> JSON:
+    """The spec of a Disruption."""
+    node = form.object_of(
+        required=("name", "uid"),
+        name=form.string(),
+        uid=form.string(),
+        machine=form.string(),
+        machineUID=form.string(),
+    )
+    owner = form.object_of(
+        required=("kind", "namespace", "name", "uid"),
+        kind=form.string(),
+        namespace=form.string(),
+        name=form.string(),
+        uid=form.string(),
+        ready=form.integer(),
+    )
+    replacement = form.object_of(
+        required=("name",),
+        name=form.string("Of the Machine."),
+        provisioner=form.string(),
+        requirements=form.requirements(),
+        instanceTypes=form.list_of(form.string()),
+        requests=form.quantities(),
+        priceUSDPerHour=form.string("What it was to cost; empty when nobody knew."),
+        priceBook=form.string("The name of the prices that this one is of."),
+    )
+    return form.object_of(
+        "What was decided. Never edited afterwards.",
+        method=form.string("Which way of deprovisioning: expiration, drift, emptiness and so on."),
+        action=form.string("Whether the nodes are deleted, or replaced by other machines first."),
+        reason=form.string("Why, in a word."),
+        summary=form.string("The nodes that go, for a person: some by name, the rest counted."),
+        nodes=form.list_of(node, "The nodes that go, by identity."),
+        replacementSummary=form.string("The machines that come in their stead, for a person."),
+        replacements=form.list_of(
+            replacement, "The machines that are to be up before a node goes."
+        ),
+        savingPerHour=form.string("What is paid less afterwards, in USD; empty when unknown."),
+        movedPods=form.integer("How many pods were to be moved."),
+        moves=form.map_of(
+            form.list_of(form.string()), "Where they were expected to go: node or machine to pods."
+        ),
+        moved=form.list_of(owner, "Who owns the pods that move, and how many of them were ready."),
     )
 
 
 def disruption() -> JSON:
     """Return the definition of ``unmoor.dev/v1alpha1`` Disruption."""
-    node = _object(
-        required=("name", "uid"),
-        name=_string(),
-        uid=_string(),
-        machine=_string(),
-        machineUID=_string(),
-    )
-    owner = _object(
-        required=("kind", "namespace", "name", "uid"),
-        kind=_string(),
-        namespace=_string(),
-        name=_string(),
-        uid=_string(),
-        ready=_integer(),
-    )
-    spec = _object(
-        "What was decided. Never edited afterwards.",
-        method=_string("Which way of deprovisioning: expiration, drift, emptiness and so on."),
-        reason=_string("Why, in a word."),
-        summary=_string("The nodes that go, for a person: some by name, the rest counted."),
-        nodes=_list(node, "The nodes that go, by identity."),
-        moved=_list(owner, "Who owns the pods that move, and how many of them were ready."),
-    )
-    left_out = _object(
+    left_out = form.object_of(
         required=("reason",),
-        reason=_string("Why, in a word.") | {"enum": [one.value for one in LeftOutReason]},
-        message=_string("The same in a sentence."),
+        reason=form.string("Why, in a word.") | {"enum": [one.value for one in LeftOutReason]},
+        message=form.string("The same in a sentence."),
     )
-    status = _object(
+    status = form.object_of(
         "What has become of it.",
-        phase=_string("How far it has come.") | {"enum": [one.value for one in DisruptionPhase]},
-        phaseSince=_time(),
-        message=_string("The same in a sentence."),
-        leftOut=_map(left_out, "Nodes that were let go again, by name."),
-        startedAt=_time(),
-        finishedAt=_time(),
+        phase=form.string("How far it has come.")
+        | {"enum": [one.value for one in DisruptionPhase]},
+        phaseSince=form.time(),
+        message=form.string("The same in a sentence."),
+        leftOut=form.map_of(left_out, "Nodes that were let go again, by name."),
+        launched=form.map_of(form.string(), "Replacements that have been there, by name: uids."),
+        startedAt=form.time(),
+        finishedAt=form.time(),
     )
-    return _definition(
+    return form.definition(
         f"{names.UNMOOR_GROUP}/v1alpha1",
         "Disruption",
-        schema=_schema("A decision to take nodes out of service.", spec, status),
+        schema=form.schema("A decision to take nodes out of service.", _decided(), status),
         columns=[
-            _column("Method", ".spec.method"),
-            _column("Phase", ".status.phase"),
-            _column("Nodes", ".spec.summary"),
-            _column("Age", ".metadata.creationTimestamp", kind="date"),
-            _column("Message", ".status.message"),
-            _column("Reason", ".spec.reason", wide=True),
+            form.column("Method", ".spec.method"),
+            form.column("Action", ".spec.action"),
+            form.column("Nodes", ".spec.summary"),
+            form.column("Replacements", ".spec.replacementSummary"),
+            form.column("USD per hour saved", ".spec.savingPerHour"),
+            form.column("Phase", ".status.phase"),
+            form.column("Age", ".metadata.creationTimestamp", kind="date"),
+            form.column("Message", ".status.message", wide=True),
+            form.column("Reason", ".spec.reason", wide=True),
         ],
         short=("disrupt",),
     )
@@ -376,21 +239,21 @@ def disruption() -> JSON:
 
 def instance() -> JSON:
     """Return the definition of ``sim.unmoor.dev/v1alpha1`` Instance: a simulated machine."""
-    return _definition(
+    return form.definition(
         f"{names.SIM_GROUP}/v1alpha1",
         "Instance",
-        schema=_schema(
+        schema=form.schema(
             "A machine of the simulated cloud.",
-            _anything("What was asked for."),
-            _anything("What has become of it."),
+            form.anything("What was asked for."),
+            form.anything("What has become of it."),
         ),
         columns=[
-            _column("Type", ".spec.instanceType"),
-            _column("Zone", ".spec.zone"),
-            _column("Capacity", ".spec.capacityType"),
-            _column("Phase", ".status.phase"),
-            _column("Node", ".status.nodeName"),
-            _column("Age", ".metadata.creationTimestamp", kind="date"),
+            form.column("Type", ".spec.instanceType"),
+            form.column("Zone", ".spec.zone"),
+            form.column("Capacity", ".spec.capacityType"),
+            form.column("Phase", ".status.phase"),
+            form.column("Node", ".status.nodeName"),
+            form.column("Age", ".metadata.creationTimestamp", kind="date"),
         ],
     )
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from msgspec import field
 
 from unmoor.model.base import Object, Struct
+from unmoor.model.requirement import NodeSelectorRequirement
 
 
 class DisruptionPhase(StrEnum):
@@ -20,6 +21,8 @@ class DisruptionPhase(StrEnum):
 
     PENDING = "Pending"
     """Written down, nothing touched that is not also marked with its name."""
+    LAUNCHING = "Launching"
+    """Its replacements are made, and waited for until they are ready for pods (001:20)."""
     DELETING = "Deleting"
     """Past the last check: the nodes are cordoned and their deletion is asked for."""
     SETTLING = "Settling"
@@ -52,18 +55,46 @@ class MovedOwner(Struct):
     ready: int = 0
 
 
+class Replacement(Struct):
+    """A machine that is to be ready for pods before a node goes.
+
+    ``name``: of the Machine to be, so that making it twice is making it once. ``requirements``
+    without the list of types. ``price_usd_per_hour``: what it was to cost, "" when nobody knew.
+    """
+
+    name: str
+    provisioner: str = ""
+    requirements: tuple[NodeSelectorRequirement, ...] = ()
+    instance_types: tuple[str, ...] = ()
+    requests: dict[str, str | int | float] = field(default_factory=dict)
+    price_usd_per_hour: str = field(default="", name="priceUSDPerHour")
+    price_book: str = ""
+
+
 class DisruptionSpec(Struct):
-    """What was decided. Never edited afterwards. ``summary``: the nodes, for a person."""
+    """What was decided. Never edited afterwards.
+
+    ``action``: "delete" or "replace". ``summary`` and ``replacement_summary``: nodes and
+    replacements, for a person. ``saving_per_hour``: in USD, "" when unknown. ``moves``: where pods
+    are expected to go, ``node/NAME`` or ``machine/NAME`` to ``namespace/name``, as many as one
+    object may name; ``moved_pods``: how many there are.
+    """
 
     method: str = ""
+    action: str = ""
     reason: str = ""
     summary: str = ""
     nodes: tuple[DisruptedNode, ...] = ()
+    replacement_summary: str = ""
+    replacements: tuple[Replacement, ...] = ()
+    saving_per_hour: str = ""
+    moved_pods: int = 0
+    moves: dict[str, tuple[str, ...]] = {}
     moved: tuple[MovedOwner, ...] = ()
 
 
 class LeftOutReason(StrEnum):
-    """Why a node was let go again. After the first two no command touches it for a while."""
+    """Why a node was let go again. After all but ``UNFIT`` it is left alone for a while."""
 
     UNCORDONED = "Uncordoned"
     """A person took it back."""
@@ -71,6 +102,8 @@ class LeftOutReason(StrEnum):
     """The API server does not let us cordon or delete it."""
     UNFIT = "Unfit"
     """It was no candidate any more when it was looked at again."""
+    REPLACEMENT_FAILED = "ReplacementFailed"
+    """What was to replace it did not come up; its method tries again later."""
 
 
 class LeftOut(Struct):
@@ -84,12 +117,15 @@ class DisruptionStatus(Struct):
     """What became of it. ``left_out``: nodes that were let go again, by name.
 
     ``phase_since``: when the phase began, for the waits that a restart must not begin again.
+    ``launched``: replacements that have been there, by name, and their uids: one that is not any
+    more is not made again.
     """
 
     phase: DisruptionPhase = DisruptionPhase.PENDING
     phase_since: datetime | None = None
     message: str = ""
     left_out: dict[str, LeftOut] = {}
+    launched: dict[str, str] = {}
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
@@ -111,14 +147,28 @@ class Disruption(Object):
         return tuple(n for n in self.spec.nodes if n.name not in self.status.left_out)
 
     @property
+    def action(self) -> str:
+        """``<method>/delete`` or ``<method>/replace``, as metrics and reasons have it."""
+        return f"{self.spec.method}/{'replace' if self.spec.replacements else 'delete'}"
+
+    @property
     def taken_back(self) -> tuple[str, ...]:
         """Uids of the nodes that a person took back; they are left alone for a while."""
         return self._left_out_for(LeftOutReason.UNCORDONED)
 
     @property
+    def unreplaced(self) -> tuple[str, ...]:
+        """Uids of the nodes whose replacement did not come up."""
+        return self._left_out_for(LeftOutReason.REPLACEMENT_FAILED)
+
+    @property
     def left_alone(self) -> tuple[str, ...]:
-        """Uids of the nodes that no command touches for a while, theirs and the unchangeable."""
-        return self._left_out_for(LeftOutReason.UNCORDONED, LeftOutReason.WRITE_REFUSED)
+        """Uids of the nodes that are left alone for a while, each for one of these reasons."""
+        return self._left_out_for(
+            LeftOutReason.UNCORDONED,
+            LeftOutReason.WRITE_REFUSED,
+            LeftOutReason.REPLACEMENT_FAILED,
+        )
 
     def _left_out_for(self, *reasons: LeftOutReason) -> tuple[str, ...]:
         left_out = self.status.left_out
