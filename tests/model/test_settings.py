@@ -246,6 +246,8 @@ OURS = {
     "stock_out_memory_most_s": 900,
     "provisioner_status_s": 1,
     "moved_pods_limit_s": 600,
+    "replacement_backoff_s": 60,
+    "replacement_backoff_most_s": 1800,
     "refused_write_limit_s": 60,
     "absence_memory_s": 60,
     "pods_memory_s": 10,

@@ -4,23 +4,46 @@ The ``Disruption`` exists before anything else happens, so a restart finds what 
 order: each node is cordoned, with the command's name in the same patch; after a short while each is
 looked at again on fresh state, and whichever should not go after all is left out, first in the
 object and then on the node; the API server itself is asked which pods are on the others, as a watch
-may have missed one; then the phase says that they go, and only then are nodes deleted. It is over
-when the nodes are gone and the pods that it moved are ready again (R3).
+may have missed one, and whether the command as a whole is still right. Then its replacements are
+made, if it has any, and waited for, and all is looked at once more. Then the phase says that the
+nodes go, and only then are they deleted. It is over when they are gone and the pods that it moved
+are ready again (R3).
 
 A node that the server refuses to change is left out, too, after a while: others wait for its
-command. A person's word counts: who uncordons a node cancels its command, who deletes it is obeyed.
+command. Where a replacement does not come up, nothing goes (001:21). What is left of a command that
+was cancelled, marks on nodes and machines that came for nothing, is taken back by ``ledger``.
 
 Must not: choose nodes (``policy``), or drain them (``termination``).
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, assert_never
+from typing import Any, assert_never
 
 import msgspec
 
 from unmoor.lifecycle import command_report as report
-from unmoor.lifecycle import roll_call
+from unmoor.lifecycle import replacements
+from unmoor.lifecycle.command_phases import (
+    Confirming,
+    Deciding,
+    Deleting,
+    Emptied,
+    Ended,
+    Gone,
+    HeldBack,
+    Launching,
+    LeavingOut,
+    Marking,
+    Memory,
+    Over,
+    Phase,
+    Settling,
+    Uncordoned,
+    Withdrawn,
+    phase_of,
+    writing,
+)
 from unmoor.lifecycle.effects import (
     AnyEffect,
     Fact,
@@ -32,15 +55,12 @@ from unmoor.lifecycle.effects import (
     say_all,
     uncordon,
 )
+from unmoor.lifecycle.replacements import Coming, Creating, Failed, Recording
 from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model.disruption import Disruption, DisruptionPhase, LeftOut
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
-from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
-from unmoor.policy import methods, settling
-from unmoor.policy.settling import Unsettled
-from unmoor.policy.simulation import Simulator
 from unmoor.policy.verdict import Verdict
 
 TOLD_MAX = 20
@@ -52,193 +72,7 @@ A command of ours names no more, but a person may have written one.
 """
 
 
-class Memory(msgspec.Struct, frozen=True):
-    """Droppable: when all nodes of which command were first seen cordoned; how many refusals of a
-    long list have been ``told``; the uids of nodes that are written to, all since ``writing_at``;
-    and in ``simulator`` what the last look has found out.
-    """
-
-    name: str = ""
-    cordoned_at: float | None = None
-    told: int = 0
-    writing: tuple[str, ...] = ()
-    writing_at: float = 0.0
-    simulator: Simulator = msgspec.field(default_factory=Simulator)
-
-
-class Uncordoned(msgspec.Struct, frozen=True):
-    """A person has taken nodes back."""
-
-    nodes: tuple[Node, ...]
-
-
-class LeavingOut(msgspec.Struct, frozen=True):
-    """Nodes that should not go after all, with the reason."""
-
-    verdicts: tuple[Verdict, ...]
-
-
-class Marking(msgspec.Struct, frozen=True):
-    """Nodes without the mark."""
-
-    new: tuple[Node, ...]
-
-
-class Confirming(msgspec.Struct, frozen=True):
-    """All are cordoned; a scheduler that does not know it yet is waited for, then the API asked."""
-
-    since: float
-    asking: Step[Any]
-
-
-class Deciding(msgspec.Struct, frozen=True):
-    """The last look was good: what follows cannot be taken back."""
-
-
-class Emptied(msgspec.Struct, frozen=True):
-    """No node is left in the command before any was deleted."""
-
-
-class Deleting(msgspec.Struct, frozen=True):
-    """Nodes whose deletion is to be asked for (``new``), and all that are not gone."""
-
-    new: tuple[Node, ...]
-    left: tuple[Node, ...]
-
-
-class Gone(msgspec.Struct, frozen=True):
-    """All nodes are gone."""
-
-
-class Settling(msgspec.Struct, frozen=True):
-    """Pods that were moved are not ready again yet."""
-
-    owners: tuple[Unsettled, ...]
-
-
-class Over(msgspec.Struct, frozen=True):
-    """Everything is done. ``message``: what was given up, "" when nothing was."""
-
-    message: str = ""
-
-
-class Ended(msgspec.Struct, frozen=True):
-    """Final, nothing further happens."""
-
-
-Phase: TypeAlias = (
-    Uncordoned
-    | LeavingOut
-    | Marking
-    | Confirming
-    | Deciding
-    | Emptied
-    | Deleting
-    | Gone
-    | Settling
-    | Over
-    | Ended
-)
-
-
-def phase_of(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
-    """Read the phase off the object and its nodes."""
-    match command.phase:
-        case DisruptionPhase.PENDING | DisruptionPhase.LAUNCHING:
-            return _before_deleting(view, command, memory, moment)
-        case DisruptionPhase.DELETING:
-            return _while_deleting(view, command, memory, moment)
-        case DisruptionPhase.SETTLING:
-            return _while_settling(view, command, moment)
-        case DisruptionPhase.SUCCEEDED | DisruptionPhase.CANCELLED:
-            return Ended()
-        case never:
-            assert_never(never)
-
-
-def _before_deleting(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
-    nodes = _present(view, command)
-    if taken := tuple(node for node in nodes if _is_taken_back(node, command)):
-        return Uncordoned(taken)
-    staying = [node for node in nodes if not node.is_deleting]
-    judged = [methods.still_holds(view, command, node, moment) for node in staying]
-    if refused := tuple(verdict for verdict in judged if verdict is not None):
-        return LeavingOut(refused)  # R30
-    if unmarked := tuple(node for node in staying if node.disruption != command.name):
-        return _unless_refused(view, command, memory, Marking(unmarked), moment)
-    if not nodes:
-        return Emptied()
-    known_at = memory.cordoned_at if memory.name == command.name else None
-    since = moment.mono if known_at is None else known_at
-    method, until = methods.method_of(command), since + view.settings.cadence.cordon_quiet_s
-    asking = roll_call.of_nodes(view, staying, method, until, moment)
-    return Deciding() if asking is None else Confirming(since, asking)
-
-
-def _while_deleting(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
-    nodes = _present(view, command)
-    if not nodes:
-        return Gone()
-    staying = tuple(node for node in nodes if not node.is_deleting)
-    if taken := tuple(node for node in staying if not node.is_cordoned):
-        return Uncordoned(taken)  # all were cordoned when this phase began
-    judged = [methods.still_ours(view, command, node) for node in staying]
-    if refused := tuple(verdict for verdict in judged if verdict is not None):
-        return LeavingOut(refused)
-    return _unless_refused(view, command, memory, Deleting(staying, nodes), moment)
-
-
-def _unless_refused(
-    view: View, command: Disruption, memory: Memory, phase: Marking | Deleting, moment: Moment
-) -> Phase:
-    """A node that nobody lets us write to is not waited for: others hang on the command."""
-    known = _writing(command, phase, memory, moment)
-    if moment.mono < known.writing_at + view.settings.cadence.refused_write_limit_s:
-        return phase
-    answers = ((node, view.answer(Asked.WRITE, node.uid)) for node in phase.new)
-    refused = tuple(
-        report.unwritable(command, node, answer.problem)
-        for node, answer in answers
-        if answer is not None and answer.problem and answer.at.mono > known.writing_at
-    )
-    return LeavingOut(refused) if refused else phase
-
-
-def _writing(
-    command: Disruption, phase: Marking | Deleting, memory: Memory, moment: Moment
-) -> Memory:
-    """Since when these very nodes are written to, or have been refused."""
-    uids = tuple(node.uid for node in phase.new)
-    if (memory.name, memory.writing) == (command.name, uids):
-        return memory
-    return Memory(
-        name=command.name, writing=uids, writing_at=moment.mono, simulator=memory.simulator
-    )
-
-
-def _while_settling(view: View, command: Disruption, moment: Moment) -> Phase:
-    left = settling.unsettled(view, command.spec.moved)
-    if not left:
-        return Over()
-    if any(one.unplaceable for one in left):
-        return Over(f"not waited for: {left[0]}")
-    limit_s = view.settings.cadence.moved_pods_limit_s
-    since = command.status.phase_since or command.metadata.creation_timestamp
-    if moment.since_s(since) >= limit_s:
-        return Over(f"not waited for any longer after {limit_s:g} s: {left[0]}")
-    return Settling(left)
-
-
-def _present(view: View, command: Disruption) -> tuple[Node, ...]:
-    """The command's nodes that still exist; one of the same name but another uid is another."""
-    found = ((view.node(one.name), one) for one in command.nodes)
-    return tuple(node for node, one in found if node is not None and node.uid == one.uid)
-
-
-def _is_taken_back(node: Node, command: Disruption) -> bool:
-    """The mark came with the cordon; the mark alone means that a person took the cordon away."""
-    is_marked = node.disruption == command.name
-    return is_marked and not node.is_cordoned and not node.is_deleting
+_FIELDS = {"left_out": "leftOut", "launched": "launched"}
 
 
 def _left_behind(view: View, command: Disruption) -> tuple[Node, ...]:
@@ -265,21 +99,49 @@ def _advance(
     match phase:
         case Marking(nodes):
             marks = tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX])
-            return Step(effects=marks, memory=_writing(command, phase, memory, moment))
-        case Confirming(since, asking):
-            waiting = spoken(report.running(command, "its nodes are cordoned"))
-            known = Memory(command.name, since, simulator=memory.simulator)
+            return Step(effects=marks, memory=writing(command, phase, memory, moment))
+        case Confirming(since, asking, words):
+            waiting = spoken(report.running(command, words))
+            known = Memory(command.name, command.phase, since, simulator=memory.simulator)
             return join(join(waiting, Step(memory=known)), asking)
+        case Creating() | Recording() | Coming() | Failed() | HeldBack():
+            known = Memory(simulator=memory.simulator)
+            return join(Step(memory=known), _launch(view, command, phase, moment))
         case Deciding() | Emptied() | Gone() | Ended():
             return _turn(command, phase, moment)
-        case Uncordoned() | LeavingOut() | Over():
+        case Uncordoned() | LeavingOut() | Withdrawn() | Over():
             return _end_or_shrink(command, phase, moment)
         case Deleting():
-            known = _writing(command, phase, memory, moment)
+            known = writing(command, phase, memory, moment)
             return join(Step(memory=known), _delete(view, command, phase, moment))
         case Settling(owners):
             again = moment.after(view.settings.cadence.drain_poll_s)
             return spoken(report.settling(command, owners), wake_at=again)
+        case never:
+            assert_never(never)
+
+
+def _launch(
+    view: View, command: Disruption, phase: Launching | HeldBack, moment: Moment
+) -> Step[Memory]:
+    """001: pre-spin the replacements, and wait for them to become ready."""
+    again = moment.after(replacements.poll_s(view, command, moment))
+    match phase:
+        case Creating(new):
+            return replacements.create(view, command, new)
+        case Recording(seen):
+            launched = {one.name: one.uid for one in seen}
+            patch = _write(command, command.phase, moment, launched=launched)
+            return Step(effects=(patch, *replacements.told_of_launch(command, seen)))
+        case Coming(machines):
+            verdict = report.launching(command, machines)
+            told = Step[Memory](effects=replacements.told_of_wait(command, machines))
+            return join(spoken(verdict, wake_at=again), told)
+        case HeldBack(verdicts):
+            waits = report.running(command, f"its replacements are ready: {verdicts[0].message}")
+            return spoken(waits, wake_at=again)
+        case Failed(why):
+            return _fail(view, command, why, moment)
         case never:
             assert_never(never)
 
@@ -289,8 +151,10 @@ def _turn(
 ) -> Step[Memory]:
     """The object's phase moves on."""
     match phase:
-        case Deciding():
-            return Step(effects=(_write(command, DisruptionPhase.DELETING, moment),))
+        case Deciding(to):
+            is_up = command.phase is DisruptionPhase.LAUNCHING
+            facts = (replacements.waited(command, moment),) if is_up else ()
+            return Step(effects=(_write(command, to, moment, facts=facts),))
         case Emptied():
             message = command.status.message or "no node was left in it"
             patch = _write(command, DisruptionPhase.CANCELLED, moment, message=message)
@@ -304,7 +168,7 @@ def _turn(
 
 
 def _end_or_shrink(
-    command: Disruption, phase: Uncordoned | LeavingOut | Over, moment: Moment
+    command: Disruption, phase: Uncordoned | LeavingOut | Withdrawn | Over, moment: Moment
 ) -> Step[Memory]:
     match phase:
         case Uncordoned(nodes):
@@ -314,10 +178,41 @@ def _end_or_shrink(
             left_out = {one.subject.name: report.left_out(one) for one in verdicts}
             patch = _write(command, command.phase, moment, left_out=left_out)
             return Step(effects=(patch, *say_all(verdicts[:TOLD_MAX])), verdicts=verdicts)
+        case Withdrawn(verdict):
+            # Where machines have come already, the same is not tried again at once.
+            is_paid = command.phase is DisruptionPhase.LAUNCHING
+            patch = _write(
+                command,
+                DisruptionPhase.CANCELLED,
+                moment,
+                message=verdict.message,
+                left_out=_all_out(command, verdict) if is_paid else {},
+            )
+            return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))
         case Over(message):
             return _succeed(command, message, moment)
         case never:
             assert_never(never)
+
+
+def _all_out(command: Disruption, verdict: Verdict) -> dict[str, LeftOut]:
+    """None of its nodes goes; their method leaves them alone for a while."""
+    return {node.name: report.unreplaced(verdict) for node in command.nodes}
+
+
+def _fail(view: View, command: Disruption, why: dict[str, str], moment: Moment) -> Step[Memory]:
+    """001: un-cordon the nodes, and restart."""
+    verdict = report.replacement_failed(command, why)
+    patch = _write(
+        command,
+        DisruptionPhase.CANCELLED,
+        moment,
+        message=verdict.message,
+        left_out=_all_out(command, verdict),
+        facts=(replacements.waited(command, moment), replacements.counted(command, len(why))),
+    )
+    again = moment.after(view.settings.cadence.deprovisioning_again_s)
+    return Step(effects=(patch, *say(verdict)), verdicts=(verdict,), wake_at=again)
 
 
 def _write(
@@ -326,9 +221,13 @@ def _write(
     moment: Moment,
     *,
     message: str = "",
-    left_out: dict[str, LeftOut] | None = None,
+    facts: tuple[Fact, ...] = (),
+    **more: dict[str, Any],
 ) -> Patch:
-    """Write the status; the phase's beginning moves only with the phase."""
+    """Write the status; the phase's beginning moves only with the phase.
+
+    ``more``: what is added to ``left_out`` or ``launched``.
+    """
     status: dict[str, Any] = {"phase": phase}
     if phase is not command.phase:
         status["phaseSince"] = moment.wall
@@ -338,10 +237,9 @@ def _write(
         status["finishedAt"] = moment.wall
     if message:
         status["message"] = message
-    if left_out:
-        status["leftOut"] = left_out
-    body = {"status": msgspec.to_builtins(status)}
-    return patch_as_seen(command, body, subresource="status", why=message or f"phase {phase}")
+    status |= {_FIELDS[name]: added for name, added in more.items() if added}
+    body, why = {"status": msgspec.to_builtins(status)}, message or f"phase {phase}"
+    return patch_as_seen(command, body, subresource="status", why=why, facts=facts)
 
 
 def _mark(node: Node, command: Disruption) -> Patch:

@@ -7,15 +7,17 @@ Must not: decide anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from unmoor.lifecycle.effects import Publish
 from unmoor.model.base import Ref
 from unmoor.model.disruption import DisruptedNode, Disruption, LeftOut, LeftOutReason
 from unmoor.model.kinds import ref_of
+from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem
 from unmoor.model.validation import cut
+from unmoor.model.wording import counted
 from unmoor.policy import methods
 from unmoor.policy.settling import Unsettled
 from unmoor.policy.verdict import Reason, Verdict
@@ -30,6 +32,29 @@ def settling(command: Disruption, owners: Sequence[Unsettled]) -> Verdict:
     """Say whose pods are waited for."""
     message = f"waits for moved pods: {owners[0]}"
     return _about(command, Reason.PODS_SETTLING, message, "DeprovisioningWaiting")
+
+
+def launching(command: Disruption, machines: Sequence[Machine]) -> Verdict:
+    """Say which replacements are waited for."""
+    message = f"waits for {counted(len(machines), 'replacement')}: {machines[0].name}"
+    return _about(command, Reason.COMMAND_RUNNING, message, "DeprovisioningWaiting")
+
+
+def replacement_failed(command: Disruption, why: Mapping[str, str]) -> Verdict:
+    """Say which replacements did not come up, and why; the first of them in words."""
+    first = min(why)
+    more = f" and {len(why) - 1} more" if len(why) > 1 else ""
+    message = (
+        f"nothing goes, as its replacement {first}{more} did not come up: {why[first]}; the nodes "
+        "are let go, and it is tried again later"
+    )
+    event = "ReplacementFailed"
+    return _about(command, Reason.REPLACEMENT_FAILED, message, event, is_warning=True)
+
+
+def unreplaced(verdict: Verdict) -> LeftOut:
+    """Write down why a node stays although machines were made in its stead."""
+    return LeftOut(reason=LeftOutReason.REPLACEMENT_FAILED, message=cut(verdict.message))
 
 
 def unsettled(command: Disruption, message: str) -> Verdict:

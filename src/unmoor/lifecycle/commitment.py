@@ -17,7 +17,7 @@ import msgspec
 
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.scene import machine_of_site
-from unmoor.lifecycle import ledger, new_machine
+from unmoor.lifecycle import new_machine
 from unmoor.lifecycle.effects import Create, Fact
 from unmoor.model import resources
 from unmoor.model.base import Key, Ref
@@ -89,7 +89,7 @@ def _is_taken(view: View, name: str) -> bool:
     """A command of this name is over, on its way out, or cannot be read: another would not be."""
     held = view.disruption(name)
     if held is not None:
-        return not ledger.is_running(held)
+        return not held.is_running
     return ("", name) in view.broken(DISRUPTIONS)
 
 

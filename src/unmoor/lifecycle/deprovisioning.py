@@ -8,17 +8,16 @@ Must not: decide what is worth doing (``policy.methods``).
 from __future__ import annotations
 
 from unmoor.lifecycle import command as running
-from unmoor.lifecycle import doubtful, ledger
-from unmoor.lifecycle.command import Memory
+from unmoor.lifecycle import doubtful, ledger, on_sale
+from unmoor.lifecycle.command_phases import Memory
 from unmoor.lifecycle.commitment import commit
-from unmoor.lifecycle.effects import AnyEffect, Fact, Observe, Publish, say_all
+from unmoor.lifecycle.effects import AnyEffect, Fact, Publish, say_all
 from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model.kinds import CONFIG_MAPS, DISRUPTIONS
 from unmoor.model.moment import Moment
-from unmoor.model.observation import Asked
 from unmoor.model.settings import CONFIG_MAP_NAME, NAMESPACE
 from unmoor.model.snapshot import View
-from unmoor.policy import brakes, methods, stock
+from unmoor.policy import brakes, methods
 from unmoor.policy.command import Proposal
 from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -31,7 +30,7 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     """Take one step of the loop; ``key`` is the same always."""
     del key
     tidied = ledger.tidy(view, moment)
-    commands = [one for one in view.sorted(DISRUPTIONS) if ledger.is_running(one)]
+    commands = [one for one in view.sorted(DISRUPTIONS) if one.is_running]
     if commands:
         return join(tidied, running.advance(view, commands[0], memory, moment))
     # What is let go now is not proposed in the same breath: it still bears a mark.
@@ -46,7 +45,8 @@ def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
     proposal = methods.propose(look)
     command, cadence = proposal.command, view.settings.cadence
     told, until = _told(proposal, memory.told)
-    said: tuple[AnyEffect, ...] = (*_asks(look), *told)
+    asks = on_sale.asked(view, moment) if look.is_simulated else ()
+    said: tuple[AnyEffect, ...] = (*asks, *told)
     return Step(
         effects=said if command is None else (commit(view, command, moment), *said),
         memory=Memory(told=until, simulator=memory.simulator),
@@ -76,15 +76,6 @@ def _held(view: View, why: tuple[str, ...], memory: Memory, moment: Moment) -> S
     )
     again = moment.after(view.settings.cadence.deprovisioning_poll_s)
     return join(Step(memory=memory), spoken(*verdicts, wake_at=again))
-
-
-def _asks(look: Look) -> tuple[Observe, ...]:
-    """Ask what the cloud sells, where a method needs to know what machines there could be."""
-    sold, scheme = stock.types_of(look.view), look.view.identity.scheme
-    is_due = sold is None or look.moment.mono >= stock.ask_again_at(look.view, sold)
-    if not (look.is_simulated and is_due and scheme):
-        return ()
-    return (Observe(asked=Asked.INSTANCE_TYPES, subject=scheme),)
 
 
 def _told(proposal: Proposal, since: int) -> tuple[tuple[Publish, ...], int]:

@@ -10,7 +10,7 @@ Objects are only ever patched (JSON merge patch) or written through a subresourc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Any, TypeAlias
@@ -243,11 +243,14 @@ def label(obj: Object, labels: dict[str, str], *, why: str = "") -> Patch:
 def describe(
     obj: Object,
     *,
-    labels: dict[str, str] | None = None,
-    annotations: dict[str, str] | None = None,
+    labels: Mapping[str, str | None] | None = None,
+    annotations: Mapping[str, str | None] | None = None,
     why: str = "",
 ) -> Patch:
-    """Set labels and annotations that may have got another value since this version of it."""
+    """Set labels and annotations that may have got another value since this version of it.
+
+    None takes one away.
+    """
     given = {"labels": labels, "annotations": annotations}
     metadata = {field: values for field, values in given.items() if values}
     return patch_as_seen(obj, {"metadata": metadata}, why=why)

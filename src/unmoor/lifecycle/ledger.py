@@ -1,7 +1,8 @@
 """What is left of commands: marks without a running command, and too many finished ones.
 
 A mark whose Disruption is final, or does not exist, is taken back, and with it the cordon that came
-with it. A person's cordon stays (R27), one that a person set after taking ours away as well. Before
+with it. A person's cordon stays (R27), one that a person set after taking ours away as well. What
+becomes of machines that came for a command is told in ``replacement_end``. Before
 a Disruption counts as missing, the server itself is asked: our picture of it may be older than that
 of the node.
 
@@ -12,15 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmoor.lifecycle import roll_call
-from unmoor.lifecycle.effects import AnyEffect, Delete, Observe, say_all, uncordon
-from unmoor.lifecycle.step import Step
-from unmoor.model.base import Ref
+from unmoor.lifecycle import replacement_end, roll_call
+from unmoor.lifecycle.effects import AnyEffect, Delete, say_all, uncordon
+from unmoor.lifecycle.step import Step, join
 from unmoor.model.disruption import Disruption
 from unmoor.model.kinds import DISRUPTIONS, NODES, ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
-from unmoor.model.observation import Asked
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -44,12 +43,8 @@ def tidy(view: View, moment: Moment) -> Step[Any]:
         verdicts += step.verdicts
     effects += [Delete(ref=ref_of(old), why="the ledger is full") for old in beyond(view)]
     effects += say_all(verdicts, TOLD_MAX)
-    return Step(effects=tuple(effects), verdicts=tuple(verdicts))
-
-
-def is_running(command: Disruption) -> bool:
-    """Neither over nor deleted by a person, whoever may hold what is deleted."""
-    return not command.phase.is_final and not command.is_deleting
+    marks = Step[Any](effects=tuple(effects), verdicts=tuple(verdicts))
+    return join(marks, replacement_end.tidy(view, moment))
 
 
 def _marked(view: View) -> list[Node]:
@@ -59,24 +54,13 @@ def _marked(view: View) -> list[Node]:
 def _of_mark(view: View, node: Node, moment: Moment) -> Step[Any]:
     command = view.disruption(node.disruption)
     if command is not None:
-        if is_running(command):
+        if command.is_running:
             return Step()
         was_taken_back = node.uid in command.taken_back
         why = f"{command.name} is {'being deleted' if command.is_deleting else command.phase}"
         return _roll_back(node, why, was_taken_back=was_taken_back)
-    ref = Ref("Disruption", node.disruption)
-    answer = view.answer(Asked.OBJECT, str(ref))
-    # An old answer says nothing: a new one may bear the name.
-    good_s = view.settings.cadence.absence_memory_s
-    look = Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref, why="is its disruption gone?")
-    if answer is None or moment.mono > answer.at.after(good_s):
-        return Step(effects=(look,))
-    if answer.problem is None:
-        return Step()  # it is there
-    if not answer.is_missing:
-        told = roll_call.unanswered(ref_of(node), Method.LIFECYCLE, look, answer.problem)
-        return Step(verdicts=(told,))
-    return _roll_back(node, f"{node.disruption} does not exist")
+    asking = roll_call.is_command_gone(view, node, node.disruption, moment)
+    return _roll_back(node, f"{node.disruption} does not exist") if asking is None else asking
 
 
 def _roll_back(node: Node, why: str, *, was_taken_back: bool = False) -> Step[Any]:
@@ -95,7 +79,9 @@ def _roll_back(node: Node, why: str, *, was_taken_back: bool = False) -> Step[An
 def beyond(view: View) -> list[Disruption]:
     """Return the finished commands that are too many, oldest first, some at a time."""
     finished = [one for one in view.sorted(DISRUPTIONS) if one.phase.is_final]
-    finished = [one for one in finished if not one.is_deleting]
+    # What a machine came of it for is known only as long as it is there.
+    borne = {one.replacement_for for one in replacement_end.bearing(view)}
+    finished = [one for one in finished if not one.is_deleting and one.name not in borne]
     finished.sort(key=lambda one: (_age_key(one), one.name))
     return finished[: min(max(len(finished) - view.settings.kept_disruptions, 0), DELETED_MAX)]
 

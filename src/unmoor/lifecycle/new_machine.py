@@ -41,12 +41,24 @@ _OWN_KEYS = frozenset((names.INSTANCE_TYPE, names.HOSTNAME))
 """What a machine's requirements say in another way, or cannot say before there is a node."""
 
 
+class Purpose(msgspec.Struct, frozen=True):
+    """What a machine is made for.
+
+    ``reason``: what it is counted under (spec 10.1). ``command``: the name of the Disruption that
+    it is a replacement for.
+    """
+
+    reason: str = CREATED_FOR
+    command: str = ""
+
+
 def create(
     view: View,
     provisioner: Provisioner,
     planned: NewMachine,
     name: str,
     sold: Mapping[str, InstanceType],
+    purpose: Purpose = Purpose(),
 ) -> Create:
     """Return the effect that creates a machine of this plan under ``name``. ``sold``: by name."""
     types, where = named(planned.instance_types), _where(planned)
@@ -56,13 +68,14 @@ def create(
         "metadata": {
             "name": name,
             "labels": _labels(provisioner, planned, sold),
-            "annotations": _annotations(view, provisioner, planned),
+            "annotations": _annotations(view, provisioner, planned)
+            | ({names.REPLACEMENT_FOR: purpose.command} if purpose.command else {}),
             "finalizers": [names.TERMINATION_FINALIZER],
             "ownerReferences": [msgspec.to_builtins(owner(provisioner))],
         },
         "spec": _spec(provisioner, planned),
     }
-    counts = Fact("machines_created", {"reason": CREATED_FOR, "provisioner": provisioner.name})
+    counts = Fact("machines_created", {"reason": purpose.reason, "provisioner": provisioner.name})
     return Create(
         ref=MACHINES.ref(name),
         body=body,

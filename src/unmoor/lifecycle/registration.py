@@ -31,8 +31,8 @@ NOT_LAUNCHED = "NotLaunched"
 NODE_NOT_FOUND = "NodeNotFound"
 NODE_LOST = "NodeLost"
 MULTIPLE_NODES = "MultipleNodesFound"
-MACHINE_ONLY_ANNOTATIONS = frozenset((names.LAUNCH_ATTEMPT, names.LINKED))
-"""About the launch, not about the node."""
+MACHINE_ONLY_ANNOTATIONS = frozenset((names.LAUNCH_ATTEMPT, names.LINKED, names.REPLACEMENT_FOR))
+"""About the launch, or the command that has asked for it, not about the node."""
 
 Waiting = tuple[str, str]
 """(reason, message): the first thing that is still missing."""

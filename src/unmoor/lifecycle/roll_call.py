@@ -20,7 +20,7 @@ import msgspec
 from unmoor.lifecycle.effects import Observe
 from unmoor.lifecycle.step import Step, join, spoken
 from unmoor.model.base import Object, Ref
-from unmoor.model.kinds import NODES, ref_of
+from unmoor.model.kinds import DISRUPTIONS, NODES, ref_of
 from unmoor.model.machine import Machine
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
@@ -66,6 +66,23 @@ def pods_of_lost(view: View, machine: Machine) -> Question:
     """Which pods are bound to the node that the machine had?"""
     look = Observe(asked=Asked.PODS, subject=machine.node_name, why="who is still on its node?")
     return Question(look, machine, Method.LIFECYCLE, view.settings.cadence.pods_memory_s)
+
+
+def is_command_gone(view: View, subject: Object, command: str, moment: Moment) -> Step[Any] | None:
+    """Return None when the server has said lately that there is no such command; else a step.
+
+    An old answer says nothing: a new command may bear the name. One that is there needs no step.
+    """
+    ref = DISRUPTIONS.ref(command)
+    answer = view.answer(Asked.OBJECT, str(ref))
+    good_s = view.settings.cadence.absence_memory_s
+    look = Observe(asked=Asked.OBJECT, subject=str(ref), ref=ref, why="is its disruption gone?")
+    if answer is None or moment.mono > answer.at.after(good_s):
+        return Step(effects=(look,))
+    if answer.problem is None or answer.is_missing:
+        return None if answer.is_missing else Step()
+    told = unanswered(ref_of(subject), Method.LIFECYCLE, look, answer.problem)
+    return Step(verdicts=(told,))
 
 
 def of_nodes(

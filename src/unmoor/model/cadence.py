@@ -52,6 +52,15 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     replacement_limit_s: Annotated[
         float, Meta(description="a replacement that is not ready by then is given up")
     ] = 9.5 * MINUTE
+    replacement_backoff_s: Annotated[
+        float,
+        Meta(
+            description="a node whose replacement has failed is left alone for this long, at first"
+        ),
+    ] = 1 * MINUTE
+    replacement_backoff_most_s: Annotated[
+        float, Meta(description="and for this long after many such failures")
+    ] = 30 * MINUTE
     not_found_grace_s: Annotated[
         float, Meta(description="what was just created may be missing from the cache for this long")
     ] = 5.0

@@ -103,7 +103,7 @@ class LeftOutReason(StrEnum):
     UNFIT = "Unfit"
     """It was no candidate any more when it was looked at again."""
     REPLACEMENT_FAILED = "ReplacementFailed"
-    """What was to replace it did not come up; its method tries again later."""
+    """What was to replace it did not come up, or did not do; its method tries again later."""
 
 
 class LeftOut(Struct):
@@ -140,6 +140,11 @@ class Disruption(Object):
     def phase(self) -> DisruptionPhase:
         """How far it has come."""
         return self.status.phase
+
+    @property
+    def is_running(self) -> bool:
+        """Neither over nor deleted by a person, whoever may hold what is deleted."""
+        return not self.phase.is_final and not self.is_deleting
 
     @property
     def nodes(self) -> tuple[DisruptedNode, ...]:

@@ -150,6 +150,11 @@ class Machine(Object):
         return self.metadata.labels.get(names.CAPACITY_TYPE, "")
 
     @property
+    def replacement_for(self) -> str:
+        """The command that it was made for, "" when there is none or that is over."""
+        return self.metadata.annotations.get(names.REPLACEMENT_FOR, "")
+
+    @property
     def managed_by(self) -> str:
         """The cluster whose unmoor runs it; "" makes it someone else's (decisions, "Ours")."""
         return self.metadata.annotations.get(names.MANAGED_BY, "")

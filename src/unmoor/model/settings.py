@@ -244,6 +244,7 @@ _ASCENDING = (
     ("lease_retry_s", "lease_renew_limit_s", "lease_duration_s"),
     ("eviction_backoff_s", "eviction_backoff_most_s"),
     ("replacement_poll_s", "replacement_poll_most_s"),
+    ("replacement_backoff_s", "replacement_backoff_most_s"),
     ("watch_retry_s", "watch_retry_most_s"),
 )
 """Cadences that must not exceed the next one."""
@@ -320,13 +321,9 @@ NOT_YET = frozenset(
         "aws.tags",
         "aws.reservedENIs",
         "cadence.unsyncedWait",
-        "cadence.consolidationValidation",
         "cadence.multiConsolidationLimit",
         "cadence.singleConsolidationLimit",
         "cadence.consolidationMemory",
-        "cadence.replacementPoll",
-        "cadence.replacementPollMost",
-        "cadence.replacementLimit",
         "cadence.notFoundGrace",
         "cadence.driftPoll",
         "cadence.launchMemory",

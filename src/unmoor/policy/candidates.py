@@ -19,7 +19,7 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
-from unmoor.model.moment import Moment, later, rfc3339
+from unmoor.model.moment import Moment, doubled_s, later, rfc3339
 from unmoor.model.node import Node
 from unmoor.model.provisioner import validate
 from unmoor.model.snapshot import View
@@ -134,10 +134,12 @@ def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -
         message = f"it is nominated for the pending pod {coming.namespace}/{coming.name}"
         return _blocked(node, machine, method, Reason.NOMINATED, message)
     respect_s = view.settings.cadence.uncordon_respect_s
+    if words := _is_unreplaced(view, candidate, method, moment):
+        return _blocked(node, machine, method, Reason.REPLACEMENT_FAILED, words)
     for command in view.disruptions_without(node.uid):
         since = command.status.finished_at
         until = None if since is None else later(since, respect_s)
-        if until is None or moment.wall >= until:
+        if until is None or moment.wall >= until or node.uid in command.unreplaced:
             continue
         if node.uid in command.taken_back:
             message = (
@@ -152,6 +154,35 @@ def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -
         )
         return _blocked(node, machine, method, Reason.WRITE_REFUSED, message)
     return None
+
+
+def _is_unreplaced(view: View, candidate: Candidate, method: Method, moment: Moment) -> str:
+    """What was to replace it did not come up: the same is not tried again at once.
+
+    An empty node needs no replacement, and what another method wants may be another one.
+    """
+    cadence, uid = view.settings.cadence, candidate.node.uid
+    recent_s = 2 * cadence.replacement_backoff_most_s
+    failed = [
+        (command.status.finished_at, command.name)
+        for command in view.disruptions_without(uid)
+        if uid in command.unreplaced
+        and command.spec.method == method
+        and command.status.finished_at is not None
+        and moment.wall < later(command.status.finished_at, recent_s)
+    ]
+    if not failed or not candidate.pods:
+        return ""
+    ended, name = max(failed)
+    until = later(
+        ended,
+        doubled_s(
+            cadence.replacement_backoff_s, len(failed) - 1, cadence.replacement_backoff_most_s
+        ),
+    )
+    if moment.wall >= until:
+        return ""
+    return f"its replacement in disruption {name} failed; it is left alone until {rfc3339(until)}"
 
 
 def _is_blocked_by_pods(

@@ -8,10 +8,12 @@ Must not: contain a method.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import msgspec
 
+from unmoor.model.cadence import Cadence
 from unmoor.model.disruption import Disruption
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
@@ -19,22 +21,47 @@ from unmoor.model.node import Node
 from unmoor.model.snapshot import View
 from unmoor.policy import candidates, consolidation, emptiness, ownership
 from unmoor.policy.candidates import Wants
-from unmoor.policy.command import Proposal
+from unmoor.policy.command import Candidate, Judged, Proposal
 from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
 
+Holds: TypeAlias = Callable[[Look, Disruption, Sequence[Candidate]], Verdict | None]
+"""Why a command that was decided on is not right any more, None while it is."""
+
+
+def _quiet_s(cadence: Cadence) -> float:
+    return cadence.cordon_quiet_s
+
+
+def _validation_s(cadence: Cadence) -> float:
+    """Spec 3.10; the nodes are cordoned meanwhile, so nothing refills them."""
+    return max(cadence.cordon_quiet_s, cadence.consolidation_validation_s)
+
 
 class Row(msgspec.Struct, frozen=True):
-    """A method. ``wants`` looks again at the nodes of a running command, on fresh state."""
+    """A method.
+
+    ``wants`` looks again at each node of a running command, ``holds`` at the command as a whole,
+    both on fresh state; that the pods still fit is looked at anyway. ``quiet_s``: from the cordon
+    to that look, at least.
+    """
 
     method: Method
     propose: Callable[[Look], Proposal]
     wants: Wants
+    holds: Holds | None = None
+    quiet_s: Callable[[Cadence], float] = _quiet_s
 
 
 METHODS: tuple[Row, ...] = (
     Row(Method.EMPTINESS, emptiness.propose, emptiness.wants),
-    Row(Method.CONSOLIDATION, consolidation.propose, consolidation.wants),
+    Row(
+        Method.CONSOLIDATION,
+        consolidation.propose,
+        consolidation.wants,
+        consolidation.holds,
+        _validation_s,
+    ),
 )
 """In the brief's order. A new method is a module and a row here."""
 
@@ -52,18 +79,35 @@ def propose(look: Look) -> Proposal:
     return Proposal(verdicts=tuple(verdicts), eligible=eligible)
 
 
-def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) -> Verdict | None:
-    """Return why a node of a running command should not go after all, None when it should."""
-    row = next((row for row in METHODS if row.method == disruption.spec.method), None)
+def row_of(disruption: Disruption) -> Row | None:
+    """Return the method of a command; a hand-made object may name one that does not exist."""
+    return next((row for row in METHODS if row.method == disruption.spec.method), None)
+
+
+def judged_again(view: View, disruption: Disruption, node: Node, moment: Moment) -> Judged:
+    """Look at a node of a running command once more: should it still go?"""
+    row = row_of(disruption)
     if row is None:
-        return Verdict(
+        unknown = Verdict(
             subject=ref_of(node),
             method=Method.LIFECYCLE,
             reason=Reason.NOT_CONFIGURED,
             message=f'nobody knows the method "{disruption.spec.method}"',
         )
-    judged = candidates.judge(view, node, row.method, row.wants, moment, running=disruption.name)
+        return Judged(unknown)
+    return candidates.judge(view, node, row.method, row.wants, moment, running=disruption.name)
+
+
+def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) -> Verdict | None:
+    """Return why a node of a running command should not go after all, None when it should."""
+    judged = judged_again(view, disruption, node, moment)
     return judged.verdict if judged.candidate is None else None
+
+
+def quiet_s(view: View, disruption: Disruption) -> float:
+    """Return how long the nodes of a command are cordoned before the last look at them."""
+    row, cadence = row_of(disruption), view.settings.cadence
+    return cadence.cordon_quiet_s if row is None else row.quiet_s(cadence)
 
 
 def still_ours(view: View, disruption: Disruption, node: Node) -> Verdict | None:

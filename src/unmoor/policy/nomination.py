@@ -43,6 +43,11 @@ def nominated_for(view: View, node: Node, moment: Moment) -> Pod | None:
     return None
 
 
+def expected_on(view: View, machine: Machine, moment: Moment) -> Pod | None:
+    """Return a pod that is planned onto a machine that has no node yet, None for none."""
+    return next(iter(_planned_for(view, MACHINES.ref(machine.name), moment)), None)
+
+
 def window_s(view: View) -> float:
     """Return how long a plan of ours protects a node without being renewed (spec 10.4)."""
     settings = view.settings

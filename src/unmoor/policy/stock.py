@@ -28,6 +28,13 @@ def types_of(view: View) -> Sold | None:
     return view.answer(Asked.INSTANCE_TYPES, view.identity.scheme)
 
 
+def by_name(view: View) -> dict[str, InstanceType]:
+    """Return what the cloud sells, as it said last; nothing until it has."""
+    sold = types_of(view)
+    types = sold.result if sold is not None else None
+    return {one.name: one for one in types or ()}
+
+
 def ask_again_at(view: View, answer: Sold) -> float:
     """Return when to ask for the types again (monotonic): sooner when the last answer was none."""
     cadence = view.settings.cadence

@@ -86,6 +86,10 @@ class Reason(StrEnum):
     """Moved pods that are no longer waited for: which, and why."""
     CANCELLED_BY_UNCORDON = "cancelled-by-uncordon"
     """A person uncordoned nodes of a command, which ends it: which command, which nodes."""
+    NO_LONGER_RIGHT = "no-longer-right"
+    """A command that is not carried out: what has changed since it was decided."""
+    REPLACEMENT_FAILED = "replacement-failed"
+    """A replacement that did not come up: which, why, and when it is tried again."""
     ROLLED_BACK = "rolled-back"
     # A drain waits (001:26-32).
     LOAD_BALANCER = "load-balancer"

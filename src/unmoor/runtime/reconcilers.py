@@ -1,7 +1,7 @@
 """The table: which controllers there are, what wakes each, and for which keys.
 
 ``app`` and ``sim`` run these same rows. A row's memory is None or of the step's own ``Memory`` type
-(``eviction.Memory``, ``machine.Memory``, ``command.Memory``, ``garbage.Memory``,
+(``eviction.Memory``, ``machine.Memory``, ``command_phases.Memory``, ``garbage.Memory``,
 ``consistency.Memory``, ``provisioning.Memory``); losing it is allowed at any moment.
 
 Key functions run for every change in the cluster, so each is a look-up or two, and says nothing for
@@ -147,6 +147,12 @@ def marked_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]
     return (ONE,) if any(one is not None and one.disruption for one in (old, new)) else ()
 
 
+def awaited_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
+    """A machine that a command waits for, or that came for one."""
+    del view
+    return (ONE,) if any(one is not None and one.replacement_for for one in (old, new)) else ()
+
+
 def name_of_provisioner(
     view: View, old: Provisioner | None, new: Provisioner | None
 ) -> Iterable[str]:
@@ -234,7 +240,11 @@ RECONCILERS: tuple[Reconciler, ...] = (
     Reconciler(
         name="deprovisioning",
         step=deprovisioning.advance,
-        wakes=(Wake("Disruption", running_command), Wake("Node", marked_node)),
+        wakes=(
+            Wake("Disruption", running_command),
+            Wake("Node", marked_node),
+            Wake("Machine", awaited_machine),
+        ),
         every_s=lambda view: view.settings.cadence.deprovisioning_poll_s,
         is_single=True,
         where=Where.WORKER,

@@ -1,0 +1,70 @@
+"""Is a command that was decided on still right? (spec 3.10)
+
+What was simulated when it was decided is simulated again, on fresh state: all pods of its nodes
+must find places, with as many new machines as were announced, and with none once those are up. What
+a method asks besides (whether it still pays) is that method's own question.
+
+Must not: know any method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmoor.model.disruption import Disruption, DisruptionPhase
+from unmoor.model.kinds import ref_of
+from unmoor.model.wording import counted
+from unmoor.policy import methods
+from unmoor.policy.command import Candidate
+from unmoor.policy.look import Look
+from unmoor.policy.simulation import Outcome
+from unmoor.policy.verdict import Reason, Verdict
+
+
+def why_not(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:
+    """Return why a command is not right any more, None while it is. The types must be known."""
+    if not any(one.pods for one in nodes):
+        return None  # Nobody has to find a place.
+    assert look.simulation is not None
+    outcome = look.simulation.without([one.node.name for one in nodes])
+    if words := _misfit(command, outcome):
+        return _withdrawn(command, words)
+    row = methods.row_of(command)
+    is_begun = command.phase is not DisruptionPhase.PENDING
+    if row is None or row.holds is None or is_begun:
+        return None  # What was paid for is not weighed again.
+    return row.holds(look, command, nodes)
+
+
+def types_unknown(command: Disruption, words: str) -> Verdict:
+    """Say that nobody knows whether the pods would find a place."""
+    return _withdrawn(command, f"the cloud does not say what it sells: {words}")
+
+
+def _misfit(command: Disruption, outcome: Outcome) -> str:
+    if not outcome.is_possible:
+        return f"not all pods would find a place any more: {outcome.why_not}"
+    is_begun = command.phase is not DisruptionPhase.PENDING
+    announced = () if is_begun else command.spec.replacements
+    if len(outcome.machines) != len(announced):
+        needed = counted(len(outcome.machines), "new machine")
+        beside = f" beside its {len(command.spec.replacements)}" if is_begun else ""
+        planned = "" if is_begun else f", not {len(announced)}"
+        return f"its pods would need {needed}{beside}{planned}"
+    if len(announced) == 1:
+        # What is to come must still do for these pods, whatever the cloud picks of it.
+        lacking = set(announced[0].instance_types) - set(outcome.machines[0].instance_types)
+        if lacking:
+            return f"its pods would not fit onto a machine of type {min(lacking)} any more"
+    return ""
+
+
+def _withdrawn(command: Disruption, words: str) -> Verdict:
+    return Verdict(
+        subject=ref_of(command),
+        method=methods.method_of(command),
+        reason=Reason.NO_LONGER_RIGHT,
+        message=f"{command.name} is cancelled: {words}",
+        evidence={"phase": command.phase},
+        event="DeprovisioningCancelled",
+    )
