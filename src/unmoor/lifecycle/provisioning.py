@@ -5,12 +5,14 @@ machine that is coming up is a place as well, launched or not, so nothing is bou
 same pods; and its name follows from what it is for (``new_machine``). Hence a crash at any point
 costs a look. What is remembered is when the batch began, and what was said.
 
+Room on machines that a command makes for the pods that it will move is kept for them.
+
 Must not: decide where a pod fits (``engine``), or launch (``launch``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -32,7 +34,7 @@ from unmoor.model.observation import Asked
 from unmoor.model.pod import Pod
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
-from unmoor.policy import nomination, provisionable, stock
+from unmoor.policy import moving, nomination, provisionable, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
 
@@ -128,14 +130,16 @@ def _plan(
     batch: Memory,
     moment: Moment,
 ) -> Step[Memory]:
-    leaving = [pod.key for pod in wanting.leaving]
+    moved = moving.find(view)
+    placing = [pod.key for pod in (*wanting.leaving, *(one.pod for one in moved))]
     refused, complaints = refusals.look(view, batch.refused, moment)
     doubts = doubtful.doubts(view, refused, moment)
     left = stock.in_stock(types, doubts.sold_out)
-    scene = batch.scenery.scene_of(view, left, placing=leaving, doubts=doubts)
-    promised = nomination.promised(view, scene, wanting.pods)
+    scene = batch.scenery.scene_of(view, left, placing=placing, doubts=doubts)
+    kept = moving.promised(view, scene, moved)
+    promised = nomination.promised(view, scene, wanting.pods) | kept
     scene = msgspec.structs.replace(scene, promised=promised)
-    plan = batch.solver.solve(scene, wanting.pods)
+    plan = _solve(batch.solver, scene, wanting.pods, [o.pod for o in moved if o.pod.key in kept])
     order = Order(view, scene, plan, wanting)
     result = order.result()
     said, told = report.events(view, wanting, result, batch.told, moment)
@@ -150,6 +154,21 @@ def _plan(
         wake_at=again_at,
         facts=(Fact("provisioner_scheduling_queue_depth", value=float(len(wanting.pods))),),
     )
+
+
+def _solve(solver: Solver, scene: Scene, wanting: Sequence[Pod], moved: Sequence[Pod]) -> Plan:
+    """Plan with the room taken that is kept for pods ``moved`` later; nothing is bought for them.
+
+    Whoever of them does not fit where it was to go takes no room: what its command does then is not
+    for us to say.
+    """
+    while True:
+        plan = solver.solve(scene, (*wanting, *moved))
+        bought = {key for one in plan.machines for key in one.pods}
+        staying = [pod for pod in moved if pod.key not in bought]
+        if len(staying) == len(moved):
+            return plan
+        moved = staying
 
 
 class Order:
