@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import click
 
-from unmoor.app.metrics import RECONCILER_TABLE, TABLE
+from unmoor.app.metric_table import RECONCILER_TABLE, TABLE
 from unmoor.lifecycle import effects
 from unmoor.lifecycle.effects import Effect
 from unmoor.model import crd_rules, crds
@@ -348,7 +348,7 @@ PAGES = (
             ("cli.md", "Command line", "app/cli/__init__.py", cli_lines),
             ("effects.md", "Effects", "lifecycle/effects.py", effects_lines),
             ("kinds.md", "Kinds", "model/kinds.py", kinds_lines),
-            ("metrics.md", "Metrics", "app/metrics.py", metrics_lines),
+            ("metrics.md", "Metrics", "app/metric_table.py", metrics_lines),
             ("reasons.md", "Reasons", "policy/verdict.py", reasons_lines),
             ("rules.md", "Rules", "model/crd_rules.py", rules_lines),
             ("settings.md", "Settings", "model/settings.py", settings_lines),

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import unmoor.lifecycle
+from unmoor.app.metric_table import RECONCILER_TABLE, TABLE
 from unmoor.app.metrics import (
     BUCKETS_S,
-    RECONCILER_TABLE,
     SERIES_MAX,
-    TABLE,
     WINDOW_MAX,
     WINDOW_S,
     Metrics,
@@ -125,6 +124,8 @@ def test_the_names_are_karpenters() -> None:
         "consistency_errors",
         "deprovisioning_evaluation_duration_seconds",
         "deprovisioning_actions_performed",
+        "deprovisioning_replacement_machine_initialized_seconds",
+        "deprovisioning_replacement_machine_launch_failure_counter",
         "deprovisioning_eligible_machines",
         "provisioner_limit",
         "provisioner_usage",

@@ -1,8 +1,8 @@
 """What is counted, under Karpenter's names (spec 10.1), and how a scrape reads it.
 
-One table names every metric. Lifecycle code attaches ``Fact``s to its effects; they are counted
-here when the effect has succeeded; what a step itself has counted is taken at once. Steps
-themselves become the ``controller_runtime_*`` metrics.
+One table (``metric_table``) names every metric. Lifecycle code attaches ``Fact``s to its effects;
+they are counted here when the effect has succeeded; what a step itself has counted is taken at
+once. Steps themselves become the ``controller_runtime_*`` metrics.
 
 Karpenter's counters have no ``_total`` and its summaries have quantiles; prometheus-client knows
 neither, so both have a small collector of their own here. A summary's quantiles are exact over the
@@ -18,14 +18,13 @@ import re
 import threading
 from collections import deque
 from collections.abc import Iterable
-from enum import Enum
 
-import msgspec
 from prometheus_client import CollectorRegistry, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from unmoor.app.metric_table import RECONCILER_TABLE, TABLE, Kind, Labels, Row
 from unmoor.lifecycle.effects import Fact
 from unmoor.runtime.ports import Clock, Executor
 from unmoor.runtime.story import Record
@@ -50,124 +49,6 @@ PLANNED = "provisioner_scheduling_queue_depth"
 """A fact of every step that has planned where pods go, and of no other."""
 EVERY_METHOD = "all"
 """Karpenter times each method; here they share one pass, and what decides has no clock."""
-
-Labels = tuple[str, ...]
-
-
-class Kind(Enum):
-    """How a metric takes a value."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-    SUMMARY = "summary"
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One metric."""
-
-    name: str
-    kind: Kind
-    labels: Labels
-    help: str
-
-
-TABLE = (
-    Row("machines_created", Kind.COUNTER, ("reason", "provisioner"), "Machines created."),
-    Row(
-        "machines_terminated",
-        Kind.COUNTER,
-        ("reason", "provisioner"),
-        "Machines that unmoor deleted; those that a person deleted are not in it.",
-    ),
-    Row(
-        "provisioner_scheduling_duration_seconds",
-        Kind.HISTOGRAM,
-        (),
-        "How long it took to plan where pods go, with the creation of machines.",
-    ),
-    Row(
-        "provisioner_scheduling_queue_depth",
-        Kind.GAUGE,
-        (),
-        "Pods without a place when it was last planned where they go.",
-    ),
-    Row("machines_launched", Kind.COUNTER, ("provisioner",), "Machines with an instance."),
-    Row("machines_registered", Kind.COUNTER, ("provisioner",), "Machines whose node joined."),
-    Row("machines_initialized", Kind.COUNTER, ("provisioner",), "Machines ready for pods."),
-    Row(
-        "machines_disrupted",
-        Kind.COUNTER,
-        ("type", "provisioner"),
-        "Machines that began to qualify for a disruption.",
-    ),
-    Row("nodes_created", Kind.COUNTER, ("provisioner",), "Nodes that joined for a machine."),
-    Row("nodes_terminated", Kind.COUNTER, ("provisioner",), "Nodes that are gone."),
-    Row(
-        "nodes_termination_time_seconds",
-        Kind.SUMMARY,
-        ("provisioner",),
-        "From a node's deletion to the release of its finalizer.",
-    ),
-    Row("nodes_leases_deleted", Kind.COUNTER, (), "Leases deleted that no node owned."),
-    Row("consistency_errors", Kind.COUNTER, ("check",), "Consistency checks that failed."),
-    Row(
-        "deprovisioning_evaluation_duration_seconds",
-        Kind.HISTOGRAM,
-        ("method",),
-        "How long a look at the whole cluster took, with its effects; all methods share one.",
-    ),
-    Row(
-        "deprovisioning_actions_performed",
-        Kind.COUNTER,
-        ("action", "deprovisioner"),
-        "Disruptions begun.",
-    ),
-    Row(
-        "deprovisioning_eligible_machines",
-        Kind.GAUGE,
-        ("deprovisioner",),
-        "Machines that the method would let go when it last looked; it looks between commands.",
-    ),
-    Row(
-        "provisioner_limit",
-        Kind.GAUGE,
-        ("provisioner", "resource_type"),
-        "How much a Provisioner may have, in cores, bytes or pieces.",
-    ),
-    Row(
-        "provisioner_usage",
-        Kind.GAUGE,
-        ("provisioner", "resource_type"),
-        "How much its nodes, and its machines without one, have together.",
-    ),
-    Row(
-        "provisioner_usage_pct",
-        Kind.GAUGE,
-        ("provisioner", "resource_type"),
-        "How much of the limit that is, in percent.",
-    ),
-    Row(
-        "cloudprovider_duration_seconds",
-        Kind.HISTOGRAM,
-        ("controller", "method", "provider"),
-        "How long the cloud took to answer.",
-    ),
-    Row(
-        "cloudprovider_errors_total",
-        Kind.COUNTER,
-        ("controller", "method", "provider", "error"),
-        "Calls that the cloud refused or did not answer.",
-    ),
-)
-"""Everything under ``karpenter_``, in the order of spec 10.1."""
-
-RECONCILER_TABLE = (
-    Row("reconcile_total", Kind.COUNTER, ("controller", "result"), "Steps, by what came of them."),
-    Row("reconcile_errors_total", Kind.COUNTER, ("controller",), "Steps that failed."),
-    Row("reconcile_time_seconds", Kind.HISTOGRAM, ("controller",), "A step with its effects."),
-)
-"""Everything under ``controller_runtime_``."""
 
 
 class Metrics:

@@ -68,9 +68,15 @@ def commit(view: View, command: Command, moment: Moment) -> Create:
     return Create(
         ref=Ref("Disruption", name),
         body=body,
-        why=command.reason,
+        why=_said(command, spec),
         facts=(Fact("deprovisioning_actions_performed", labels),),
     )
+
+
+def _said(command: Command, spec: DisruptionSpec) -> str:
+    """What is done, as the log has it (spec 10.3)."""
+    instead = f" by {spec.replacement_summary}" if spec.replacement_summary else ""
+    return f"{command.action} of {spec.summary}{instead}: {command.reason}"
 
 
 def name_of(view: View, command: Command) -> str:

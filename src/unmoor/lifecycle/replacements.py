@@ -182,8 +182,11 @@ def waited(command: Disruption, moment: Moment) -> Fact:
 
 def counted(command: Disruption, failures: int) -> Fact:
     """So many did not come up."""
-    name = "deprovisioning_replacement_machine_launch_failure_counter"
-    return Fact(name, {"deprovisioner": command.action}, float(failures))
+    return Fact(
+        "deprovisioning_replacement_machine_launch_failure_counter",
+        {"deprovisioner": command.action},
+        float(failures),
+    )
 
 
 def poll_s(view: View, command: Disruption, moment: Moment) -> float:
