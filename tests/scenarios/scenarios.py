@@ -12,6 +12,7 @@ from inspect import iscoroutinefunction
 from types import ModuleType
 
 from tests.scenarios import (
+    consolidation,
     deletions,
     drains,
     emptiness,
@@ -24,7 +25,17 @@ from tests.scenarios import (
 from tests.scenarios.stage import Stage
 
 Scenario = Callable[[Stage], Awaitable[None]]
-SUBJECTS = (deletions, drains, emptiness, outages, pods, provisioners, provisioning, volumes)
+SUBJECTS = (
+    consolidation,
+    deletions,
+    drains,
+    emptiness,
+    outages,
+    pods,
+    provisioners,
+    provisioning,
+    volumes,
+)
 
 
 def stories(module: ModuleType) -> dict[str, Scenario]:

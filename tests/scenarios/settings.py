@@ -7,6 +7,7 @@ SETTINGS = {
     "cadence__pendingPodRetry": "1s",
     "cadence__drainPoll": "200ms",
     "cadence__cordonQuiet": "1s",
+    "cadence__consolidationValidation": "1s",
     "cadence__instanceLook": "1s",
     "cadence__terminateAgain": "1s",
     "cadence__admittedWait": "2s",
