@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 CASES = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
 CODE = re.compile(r"excluded:(webhook|linking|go-internals|overridden-by-R\d+|step-\d+) \w+")
 WANTED = {
+    *(f"T{number:03}" for number in range(1, 42)),
     *(f"T{number:03}" for number in range(66, 87)),
     *(f"T{number:03}" for number in range(108, 115)),
     *(f"T{number:03}" for number in range(121, 384)),

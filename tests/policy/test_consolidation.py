@@ -10,34 +10,26 @@ from tests import builders
 from tests.builders import at, budget
 from tests.engine.scenes import instance_type
 from tests.lifecycle.pending import APART, waiting
-from tests.policy.underused import LARGE, MEDIUM, SMALL, consolidated, look, node, pod
+from tests.policy.underused import (
+    HELD,
+    LARGE,
+    MEDIUM,
+    SMALL,
+    bought,
+    consolidated,
+    going,
+    look,
+    node,
+    pod,
+    proposed,
+    two,
+    verdict_on,
+)
 from unmoor.model import names
 from unmoor.model.disruption import DisruptionPhase, MovedOwner
 from unmoor.model.settings import LEAST_COST, Settings
 from unmoor.policy import candidates, consolidation
-from unmoor.policy.command import Proposal
-from unmoor.policy.verdict import Method, Reason, Verdict
-
-HELD = budget("held", namespace="shop", allowed=0, selector={"app": "web"})
-
-
-def proposed(*objects: Any, **given: Any) -> Proposal:
-    return consolidation.propose(look(*objects, **given))
-
-
-def going(proposal: Proposal) -> list[str]:
-    return [] if proposal.command is None else [one.name for one in proposal.command.nodes]
-
-
-def bought(proposal: Proposal) -> list[tuple[str, ...]]:
-    assert proposal.command is not None
-    return [one.instance_types for one in proposal.command.replacements]
-
-
-def verdict_on(proposal: Proposal, name: str) -> Verdict:
-    [found] = [one for one in proposal.verdicts if one.subject.name == name]
-    return found
-
+from unmoor.policy.verdict import Method, Reason
 
 # Replace (11.2).
 
@@ -126,13 +118,6 @@ def test_t014_what_the_provisioner_does_not_allow_is_not_cheaper() -> None:
 
 
 # Delete (11.3). Nodes are of the cheapest type, so none is replaced.
-
-
-def two(*more: Any, first: Any = None, second: Any = None, **given: Any) -> Proposal:
-    pods = (pod("web-1", "node1", cpu="100m"), pod("web-2", "node1", cpu="100m"))
-    last = (pod("api-3", "node2", cpu="100m", **(given.pop("of_last", {}))),)
-    nodes = (first or node("node1", SMALL), second or node("node2", SMALL))
-    return proposed(*nodes, *pods, *last, *more, **given)
 
 
 def test_t016_the_node_with_the_fewest_pods_goes() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from tests import builders
-from tests.builders import IDENTITY, moment
+from tests.builders import IDENTITY, budget, moment
 from tests.engine.scenes import instance_type
 from tests.lifecycle import pending
 from unmoor.model import names
@@ -17,7 +17,10 @@ from unmoor.model.observation import Answer, Asked
 from unmoor.model.pod import Pod
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
+from unmoor.policy import consolidation
+from unmoor.policy.command import Proposal
 from unmoor.policy.look import Look
+from unmoor.policy.verdict import Verdict
 
 SMALL = instance_type("small", cpu=2, memory_gib=8, pods=100, price=0.1)
 MEDIUM = instance_type("medium", cpu=4, memory_gib=16, pods=100, price=0.2)
@@ -74,3 +77,36 @@ def look(
         answers={(Asked.INSTANCE_TYPES, builders.SCHEME): sold},
     )
     return Look(view, moment(after_s))
+
+
+HELD = budget("held", namespace="shop", allowed=0, selector={"app": "web"})
+
+
+def proposed(*objects: Any, **given: Any) -> Proposal:
+    """What consolidation makes of these."""
+    return consolidation.propose(look(*objects, **given))
+
+
+def going(proposal: Proposal) -> list[str]:
+    """Which nodes go."""
+    return [] if proposal.command is None else [one.name for one in proposal.command.nodes]
+
+
+def bought(proposal: Proposal) -> list[tuple[str, ...]]:
+    """The types of each replacement."""
+    assert proposal.command is not None
+    return [one.instance_types for one in proposal.command.replacements]
+
+
+def verdict_on(proposal: Proposal, name: str) -> Verdict:
+    """What is said of a node."""
+    [found] = [one for one in proposal.verdicts if one.subject.name == name]
+    return found
+
+
+def two(*more: Any, first: Any = None, second: Any = None, **given: Any) -> Proposal:
+    """Two nodes of the cheapest type, so that none is replaced: two pods here, one there."""
+    pods = (pod("web-1", "node1", cpu="100m"), pod("web-2", "node1", cpu="100m"))
+    last = (pod("api-3", "node2", cpu="100m", **(given.pop("of_last", {}))),)
+    nodes = (first or node("node1", SMALL), second or node("node2", SMALL))
+    return proposed(*nodes, *pods, *last, *more, **given)
