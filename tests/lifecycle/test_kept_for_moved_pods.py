@@ -50,6 +50,7 @@ def test_a_pod_that_waits_gets_another_machine_where_they_have_no_room_together(
     assert planned_onto(world, second) == ("other-1",)
 
 
+# T035
 def test_it_may_go_there_where_there_is_room_for_both() -> None:
     world = launching()
     world.put(waiting("other-1", cpu="500m"))

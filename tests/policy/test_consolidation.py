@@ -196,6 +196,19 @@ def test_t028_pods_that_keep_apart_keep_their_nodes() -> None:
     assert going(proposed(*nodes, *pods)) == []
 
 
+def test_until_the_cloud_has_said_what_it_sells_nothing_goes_and_nobody_is_told() -> None:
+    asked = look(node("a"), pod("web-1", "a"))
+    asked.view._answers.clear()
+
+    proposal = consolidation.propose(asked)
+
+    assert going(proposal) == []
+    assert (verdict_on(proposal, "a").reason, verdict_on(proposal, "a").event) == (
+        Reason.TYPES_UNKNOWN,
+        "",
+    )
+
+
 # Several (11.8).
 
 

@@ -82,3 +82,11 @@ def test_t027_a_replacement_keeps_the_pods_spread() -> None:
     [machine] = proposal.command.replacements
     assert machine.instance_types == ("small", "medium")
     assert machine.requirements.get(names.ZONE).values == {"test-zone-2"}
+
+
+def test_t036_a_node_that_is_needed_for_pods_of_one_that_goes_stays() -> None:
+    gone = node("a", SMALL, deleted_at=builders.at(0))
+    needed = (gone, node("c", SMALL), pod("web-1", "a", "1500m"))
+
+    assert going(proposed(*needed)) == []
+    assert going(proposed(*needed, node("d", SMALL))) == ["c"]  # either would do

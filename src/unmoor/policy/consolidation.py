@@ -48,14 +48,16 @@ def propose(look: Look) -> Proposal:
     """Return the first command of the three searches, or why each node stays."""
     found = _with_budgets(candidates.find(look.view, Method.CONSOLIDATION, wants, look.moment))
     order = look.view.settings.consolidation_order
-    eligible: Sequence[Candidate]
-    eligible = disruption_cost.ordered(found.candidates, order, look.moment)
-    empty = [one for one in eligible if not one.pods]
-    found, allowed = allowance.within(look, found, empty, budgets.EMPTY)
-    if allowed:
-        return _proposed(found, removal_of(look, allowed), "empty")
-    filled = [one for one in eligible if one.pods]
-    found, eligible = allowance.within(look, found, filled, budgets.UNDERUTILIZED)
+    ordered = disruption_cost.ordered(found.candidates, order, look.moment)
+    empties = [one for one in ordered if not one.pods]
+    found, empty = allowance.within(look, found, empties, budgets.EMPTY)
+    together = removal_of(look, empty) if empty else None
+    if isinstance(together, Removal) and not together.is_replacement:
+        return _proposed(found, together, "empty")
+    # Else some of them are needed for pods that have none yet.
+    others = [one for one in ordered if one.pods]
+    found, filled = allowance.within(look, found, others, budgets.UNDERUTILIZED)
+    eligible = (*empty, *filled)
     removal = multi_node.find(look, eligible)
     if removal is not None:
         return _proposed(found, removal, _words(removal))
@@ -77,10 +79,7 @@ def holds(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdic
     return None if isinstance(removal, Removal) else _told(nodes[0], removal)
 
 
-def _proposed(found: Found, removal: Removal | Refused, reason: str) -> Proposal:
-    if isinstance(removal, Refused):
-        every = {one.node.uid: removal for one in found.candidates}
-        return proposal(_with_reasons(found, every), (), "")
+def _proposed(found: Found, removal: Removal, reason: str) -> Proposal:
     return proposal(found, removal.nodes, reason, removal.plan, removal.saving_usd_per_h)
 
 
@@ -119,6 +118,8 @@ def _with_budget(judged: Judged) -> Judged:
 
 def _told(candidate: Candidate, why: Refused) -> Verdict:
     verdict = refused(candidate, Method.CONSOLIDATION, why.reason, why.message)
+    if why.reason is Reason.TYPES_UNKNOWN:
+        return verdict  # a moment after the start, and no reason of this node's
     return msgspec.structs.replace(
         verdict,
         event=UNCONSOLIDATABLE,
