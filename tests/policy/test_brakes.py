@@ -8,7 +8,7 @@ import pytest
 
 from tests import builders
 from tests.builders import IDENTITY, at, condition, moment, node, pod
-from unmoor.model.disruption import DisruptionPhase, MovedOwner
+from unmoor.model.disruption import DisruptionPhase, LeftOut, LeftOutReason, MovedOwner
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 from unmoor.policy import brakes
@@ -55,6 +55,44 @@ def test_it_looks_on_for_a_while(after_s: float, *, is_braked: bool) -> None:
     since = moment().mono - after_s
 
     assert bool(why(since=since, settings=Settings(quiet_after_start_s=60))) is is_braked
+
+
+def over(number: int, *, failed: bool) -> Any:
+    made = builders.disruption(
+        f"consolidation-{number}",
+        phase=DisruptionPhase.CANCELLED if failed else DisruptionPhase.SUCCEEDED,
+        finished_at=at(number),
+    )
+    why_not = LeftOut(reason=LeftOutReason.REPLACEMENT_FAILED, message="no capacity")
+    return builders.changed(
+        made,
+        status=builders.changed(
+            made.status, message="no capacity", left_out={"a": why_not} if failed else {}
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("failed", "most", "is_braked"),
+    [
+        ("fffff", 5, True),
+        ("sfffff", 5, True),
+        ("fffffs", 5, False),
+        ("ffff", 5, False),
+        ("f", 1, True),
+        ("fffff", 0, False),
+        ("", 1, False),
+    ],
+)
+def test_one_command_after_the_other_fails(failed: str, most: int, *, is_braked: bool) -> None:
+    commands = [over(number, failed=one == "f") for number, one in enumerate(failed)]
+
+    found = why(*reversed(commands), settings=Settings(failed_commands_most=most))
+
+    assert bool(found) is is_braked
+    if found:
+        last = f"consolidation-{len(failed) - 1}"
+        assert f"at last {last}: no capacity; once that is mended, kubectl delete" in found[0]
 
 
 def moved(ended_s: float) -> Any:

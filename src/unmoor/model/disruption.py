@@ -147,6 +147,13 @@ class Disruption(Object):
         return not self.phase.is_final and not self.is_deleting
 
     @property
+    def has_failed(self) -> bool:
+        """It was given up because what was to replace its nodes did not come up."""
+        reasons = {one.reason for one in self.status.left_out.values()}
+        is_over = self.phase is DisruptionPhase.CANCELLED
+        return is_over and LeftOutReason.REPLACEMENT_FAILED in reasons
+
+    @property
     def nodes(self) -> tuple[DisruptedNode, ...]:
         """The nodes it still acts on."""
         return tuple(n for n in self.spec.nodes if n.name not in self.status.left_out)

@@ -106,6 +106,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     not_ready_share_most: Annotated[
         float, Meta(description="no method acts while a larger share of the nodes is not ready")
     ] = 0.45
+    failed_commands_most: Annotated[
+        int, Meta(description="after so many failed commands in a row a person is asked; 0: never")
+    ] = 5
     consolidation_order: Annotated[
         str, Meta(description="which nodes are consolidated first: fewest-pods or least-cost (R8)")
     ] = FEWEST_PODS
@@ -265,6 +268,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unmoor.keptDisruptions", "", "kept_disruptions", reading.count(0)),
     Setting("unmoor.quietAfterStart", "", "quiet_after_start_s", reading.duration(0.0)),
     Setting("unmoor.notReadyShareMost", "", "not_ready_share_most", reading.share),
+    Setting("unmoor.failedCommandsMost", "", "failed_commands_most", reading.count(0)),
     Setting("unmoor.paused", "", "paused", reading.text),
     Setting(
         "unmoor.consolidationOrder", "", "consolidation_order", reading.one_of(CONSOLIDATION_ORDERS)

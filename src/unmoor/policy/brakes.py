@@ -4,6 +4,7 @@
 |---|---|
 | many nodes are not ready | fewer nodes do not help (``unmoor.notReadyShareMost``) |
 | pods that a command moved have no place | the last plan was wrong; the next one would be, too |
+| commands fail one after the other | a person looks first (``unmoor.failedCommandsMost``) |
 | unmoor has just started | what it sees may not be all there is (``unmoor.quietAfterStart``) |
 
 A command that runs is carried on: it has cordoned its nodes already. What a person deletes, or the
@@ -31,7 +32,8 @@ def why(view: View, since: float, moment: Moment) -> tuple[str, ...]:
 
     ``since``: when this unmoor first looked, on the monotonic clock.
     """
-    return (*_quiet(view, since, moment), *_not_ready(view), *_homeless(view, moment))
+    found = (_quiet(view, since, moment), _not_ready(view), _homeless(view, moment), _failing(view))
+    return tuple(words for some in found for words in some)
 
 
 def _quiet(view: View, since: float, moment: Moment) -> Iterator[str]:
@@ -49,6 +51,20 @@ def _not_ready(view: View) -> Iterator[str]:
         yield (
             f"{len(silent)} of {counted(len(up), 'node')} are not ready ({named(silent)}), more "
             f"than unmoor.notReadyShareMost ({most:g}) allows"
+        )
+
+
+def _failing(view: View) -> Iterator[str]:
+    """It lasts until a person has taken one of them out of the ledger, or a command succeeds."""
+    most = view.settings.failed_commands_most
+    over = [one for one in view.sorted(DISRUPTIONS) if one.status.finished_at is not None]
+    over.sort(key=lambda one: (one.status.finished_at, one.name))
+    last = over[-most:] if most else []
+    if most and len(last) == most and all(one.has_failed for one in last):
+        yield (
+            f"the last {counted(most, 'command')} failed, at last {last[-1].name}: "
+            f"{last[-1].status.message}; once that is mended, kubectl delete disruption "
+            f"{last[-1].name} (unmoor.failedCommandsMost)"
         )
 
 
