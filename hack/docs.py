@@ -300,6 +300,13 @@ def cases_lines() -> Iterator[str]:
         ("case", "what it says", "here"),
         ((one["id"], plain(one["summary"]), where(one["status"])) for one in cases),
     )
+    sentences = tomllib.loads((ROOT / "tests/sentences.toml").read_text())["sentence"]
+    yield ""
+    yield "## What the pages say"
+    yield from table(
+        ("line", "what it says", "here"),
+        ((one["at"], plain(one["summary"]), where(one["status"])) for one in sentences),
+    )
 
 
 def where(status: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CASES = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
+SENTENCES = tomllib.loads((ROOT / "tests/sentences.toml").read_text())["sentence"]
 CODE = re.compile(r"excluded:(webhook|linking|go-internals|overridden-by-R\d+|step-\d+) \w+")
 WANTED = {
     *(f"T{number:03}" for number in range(1, 42)),
@@ -25,7 +26,8 @@ def names_in(path: str) -> set[str]:
 
 
 def test_every_named_test_exists() -> None:
-    named = [one["status"].removeprefix("test:") for one in CASES if one["status"][:5] == "test:"]
+    both = (*CASES, *SENTENCES)
+    named = [one["status"].removeprefix("test:") for one in both if one["status"][:5] == "test:"]
     missing = [test for test in named if test.split("::")[1] not in names_in(test.split("::")[0])]
 
     assert missing == []
@@ -63,3 +65,12 @@ def test_every_case_is_there_once_and_in_order() -> None:
 
 def test_every_case_says_what_it_is() -> None:
     assert [one["id"] for one in CASES if len(one["summary"].split()) < 3] == []
+
+
+def test_every_sentence_has_its_place_and_a_test() -> None:
+    listed = [one["at"] for one in SENTENCES]
+
+    assert [at for at in listed if not re.fullmatch(r"00[1-4]:\d{2,3}", at)] == []
+    assert listed == sorted(listed, key=lambda at: [int(part) for part in at.split(":")])
+    assert [one["at"] for one in SENTENCES if not one["status"].startswith("test:")] == []
+    assert len({one["summary"] for one in SENTENCES}) == len(SENTENCES)

@@ -1,4 +1,4 @@
-"""Which nodes are consolidated, with what, and the reason for each that stays (001:70-107)."""
+"""Which nodes are consolidated, with what, and the reason for each that stays (001:77-107)."""
 
 from __future__ import annotations
 
@@ -348,3 +348,41 @@ def test_pods_that_come_later_can_make_it_wrong() -> None:
     assert why is not None
     assert why.reason is Reason.NOT_CHEAPER
     assert consolidation.holds(before, builders.disruption(), nodes_of_it) is None
+
+
+# What the page says besides.
+
+
+def test_a_preference_keeps_a_node() -> None:
+    """001:68: what the scheduler would do without, consolidation does not."""
+    apart = {
+        "podAntiAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "weight": 1,
+                    "podAffinityTerm": {
+                        "topologyKey": names.HOSTNAME,
+                        "labelSelector": {"matchLabels": {"app": "web"}},
+                    },
+                }
+            ]
+        }
+    }
+    nodes = (node("a", SMALL), node("b", SMALL))
+    pods = [pod(f"web-{name}", name, "100m", spec={"affinity": apart}) for name in "ab"]
+
+    assert going(proposed(*nodes, *pods)) == []
+    assert going(proposed(*nodes, *(pod(f"web-{name}", name, "100m") for name in "ab"))) == ["a"]
+
+
+def test_more_than_one_new_machine_is_no_replacement() -> None:
+    pods = [pod(f"web-{number}", "a", spec={"affinity": APART}) for number in range(3)]
+
+    proposal = proposed(node("a"), *pods)
+
+    assert going(proposal) == []
+    told = verdict_on(proposal, "a")
+    assert (told.reason, told.message) == (
+        Reason.NEEDS_MACHINES,
+        "can't remove without creating 3 nodes",
+    )

@@ -1,4 +1,4 @@
-"""Stories of nodes that cost more than what runs on them needs (001:70-107)."""
+"""Stories of nodes that cost more than what runs on them needs (001:77-107)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes cost more than what runs on them needs? (001:70-107, spec 3.4 to 3.10, R8 to R10)
+"""Which nodes cost more than what runs on them needs? (001:77-107, spec 3.4 to 3.10, R8 to R10)
 
 Three searches, in the page's order: all empty nodes at once; several nodes together; each by
 itself, the least disruptive first, and every one of them in every look. A node goes when its pods

@@ -1,4 +1,4 @@
-"""Which two or more nodes can go together? (001:78, spec 3.8)
+"""Which two or more nodes can go together? (001:85, spec 3.8)
 
 Two searches, and the one that saves more wins. One bisects the candidates in the order of the page,
 as Karpenter does: it finds a long beginning of that order that can go, or be replaced by one

@@ -1,4 +1,4 @@
-"""What would it take, and save, if these nodes went? (001:72-80, 96-98, spec 3.4, 3.5)
+"""What would it take, and save, if these nodes went? (001:79-81, 96-98, spec 3.4, 3.5)
 
 Their pods fit elsewhere: they can go. It takes one machine more, and that one is cheaper than what
 they cost together, whatever offering the cloud picks: they can be replaced. Else they stay, with a

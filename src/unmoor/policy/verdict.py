@@ -67,7 +67,7 @@ class Reason(StrEnum):
     NOT_EMPTY = "not-empty"
     TTL_RUNNING = "ttl-running"
     EMPTY_FOR_TTL = "empty-for-ttl"
-    # Consolidation (001:72-107).
+    # Consolidation (001:77-107).
     DO_NOT_CONSOLIDATE = "do-not-consolidate"
     UNDERUTILIZED = "underutilized"
     """A node may go, and what that takes and saves."""
