@@ -184,8 +184,7 @@ class Order:
         self._names: dict[str, str] = {}
         self._taken: set[str] = set()
         self._made: dict[str, Made] = {}
-        sold = stock.types_of(view)
-        self._sold = {one.name: one for one in (sold.result if sold else None) or ()}
+        self._sold = stock.by_name(view)
         pods = {pod.key: pod for pod in wanting.pods}
         for planned in plan.machines:
             if len(self.creates) < CREATED_MAX:
