@@ -1,7 +1,8 @@
 """Effects of one step are unordered, any subset may fail, and the end is the same.
 
 "A crash between any two effects" is a finite list: here it is gone through, for the termination of
-a node, an emptiness command, a launch, and machines for pods that wait. Each step in turn loses
+a node, an emptiness command, a command with a replacement, a launch, and machines for pods that
+wait. Each step in turn loses
 each subset of its effects: the requests, or only the answers; once with the process living on, once
 with everything droppable lost.
 """
@@ -21,10 +22,14 @@ from tests.lifecycle import pending
 from tests.lifecycle.driver import Row, World
 from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, PROVISIONING, TERMINATION
 from tests.lifecycle.test_deprovisioning import empties
-from unmoor.lifecycle.effects import AnyEffect, Publish
+from tests.policy import underused
+from unmoor.lifecycle.effects import AnyEffect, Evict, Launch, Publish
 from unmoor.lifecycle.step import Step
+from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import NODES
 from unmoor.model.moment import Moment
+from unmoor.model.observation import Problem
+from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 
 ROWS = (DEPROVISIONING, TERMINATION, MACHINE, CONDITIONS)
@@ -110,6 +115,36 @@ def launching() -> World:
     return world
 
 
+class Living(World):
+    """A world in which a node joins for each instance, and an evicted pod has a successor there."""
+
+    def _launch(self, effect: Launch) -> Problem | None:
+        problem = super()._launch(effect)
+        for one in self.cloud.values():
+            if one.token == effect.request.token and self.view.node("new") is None:
+                self.put(node("new", is_joined=False, provider_id=one.provider_id))
+        return problem
+
+    def _evict(self, effect: Evict) -> Problem | None:
+        problem = super()._evict(effect)
+        if problem is None:
+            self.put(underused.pod("web-2", "new"))
+        return problem
+
+
+def replacing() -> World:
+    """A node is replaced by a cheaper one."""
+    world = Living(
+        underused.consolidated(),
+        *underused.node("a"),
+        underused.pod("web-1", "a"),
+        instances=[instance("a")],
+        settings=Settings(cadence=Cadence(consolidation_validation_s=1, cordon_quiet_s=1)),
+    )
+    world.types = underused.TYPES
+    return world
+
+
 def buying() -> World:
     """Two pods that share no node wait for one; a third comes a little later."""
     apart = {"affinity": pending.APART}
@@ -170,7 +205,9 @@ def subsets(size: int) -> list[frozenset[int]]:
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["lives-on", "restarts"])
 @pytest.mark.parametrize("is_done", [False, True], ids=["request", "answer"])
-@pytest.mark.parametrize("make", [terminating, emptying, launching], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [terminating, emptying, launching, replacing], ids=lambda make: make.__name__
+)
 def test_any_subset_of_any_step_may_fail(
     make: Callable[[], World], *, is_done: bool, restarts: bool
 ) -> None:
@@ -208,6 +245,11 @@ def test_the_ends_are_the_right_ones() -> None:
     left, _ = run(emptying)
     assert [one[:3] for one in left["nodes"]] == [("a", False, "")]
     assert left["commands"] == [(("a", "b"), "Succeeded", ("a",))]
+
+    replaced, _ = run(replacing)
+    assert [one[:3] for one in replaced["nodes"]] == [("new", False, "")]
+    assert (len(replaced["machines"]), replaced["pods"]) == (1, ["web-2"])
+    assert replaced["commands"] == [(("a",), "Succeeded", ())]
 
     bought, _ = run(buying, those=BUYING_ROWS)
     assert (len(bought["machines"]), len(bought["instances"])) == (2, 2)

@@ -14,6 +14,7 @@ from tests.lifecycle.replacing import (
     bodies,
     command,
     failed,
+    first_command,
     is_free,
     is_of_machines,
     joins,
@@ -68,6 +69,15 @@ def test_one_whose_node_does_not_become_ready_in_time_goes() -> None:
     assert "MachineInitialized is not True" in command(world).status.message
     assert world.names("Node") == ["a"]
     assert world.names("Machine") == ["m-a"]
+
+
+def test_one_that_nobody_can_make_is_waited_for_as_long() -> None:
+    world = underused()
+    world.fails = is_of_machines
+    world.run(*ROWS, for_s=LIMIT_S + QUIET_S + 10, tick_s=5)
+
+    failed(world)
+    assert "it could not be made" in first_command(world).status.message
 
 
 def test_one_that_somebody_deletes_has_failed() -> None:

@@ -9,8 +9,9 @@ from tests.sim.promising import BLIND_S, Stage, machine
 from unmoor.model.base import JSON
 from unmoor.model.kinds import MACHINES, PODS, PROVISIONERS, Resource
 from unmoor.runtime.around import Call
+from unmoor.sim.allowances import Allowances
 from unmoor.sim.apiserver.storage import Entry
-from unmoor.sim.checkers import Allowances, Checkers
+from unmoor.sim.checkers import Checkers
 from unmoor.sim.witness import Act, Witness
 
 

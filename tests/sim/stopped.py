@@ -22,7 +22,8 @@ from tests.scenarios.virtual import NAMESPACE, QUICK
 from tests.sim import sabotage
 from unmoor.model.base import JSON, Ref
 from unmoor.runtime.controller import Options
-from unmoor.sim.checkers import Allowances, Checkers
+from unmoor.sim.allowances import Allowances
+from unmoor.sim.checkers import Checkers
 from unmoor.sim.settled import unsettled
 from unmoor.sim.trap import Trap, When
 from unmoor.sim.truth import Truth

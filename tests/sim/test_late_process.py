@@ -19,7 +19,8 @@ from unmoor.model.instance import CloudInstance, LaunchRequest
 from unmoor.runtime.around import ApiAround
 from unmoor.runtime.controller import Options
 from unmoor.runtime.ports import Api, Cloud, CloudError, DeleteOptions, PatchType
-from unmoor.sim.checkers import Allowances, Checkers
+from unmoor.sim.allowances import Allowances
+from unmoor.sim.checkers import Checkers
 from unmoor.sim.mischief import Meddling
 from unmoor.sim.settled import unsettled
 from unmoor.sim.truth import Truth

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine import planted
-from tests.sim import misplanning, sabotage
+from tests.sim import misplanning, misreplacing, sabotage
 from tests.sim.misengineering import Misengineered
 from unmoor.sim.mischief import Meddling
 
@@ -41,6 +41,9 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (misplanning.PromiseForgotten, "a-pod-gets-one-machine"),
     (sabotage.LimitIgnored, "limits-hold"),
     (sabotage.RunningCommandForgotten, "one-command-at-a-time"),
+    (misreplacing.ReplacementNotAwaited, "a-node-goes-for-a-reason"),
+    (misreplacing.ReplacementLeft, "no-machine-waits-for-a-command"),
+    (misreplacing.ReplacementMadeForEach, "a-machine-is-made-for-a-pod"),
 ]
 """(the bug, the rule that it breaks)."""
 

@@ -13,7 +13,8 @@ from unmoor.model.base import JSON
 from unmoor.runtime.controller import Options
 from unmoor.runtime.leader import LeaseTimes
 from unmoor.runtime.ports import DeleteOptions
-from unmoor.sim.checkers import Allowances, Checkers
+from unmoor.sim.allowances import Allowances
+from unmoor.sim.checkers import Checkers
 from unmoor.sim.settled import unsettled
 from unmoor.sim.truth import Truth
 from unmoor.sim.virtual import run

@@ -23,7 +23,7 @@ import msgspec
 
 from unmoor.lifecycle import command_report as report
 from unmoor.lifecycle import doubtful, on_sale, replacements, roll_call
-from unmoor.lifecycle.replacements import Coming, Creating, Failed, Ready, Recording
+from unmoor.lifecycle.replacements import Coming, Creating, Failed, Recording
 from unmoor.lifecycle.step import Step
 from unmoor.model.disruption import Disruption, DisruptionPhase
 from unmoor.model.moment import Moment
@@ -207,9 +207,9 @@ def _while_launching(view: View, command: Disruption, memory: Memory, moment: Mo
     if unmarked := _unmarked(staying, command):
         return _unless_refused(view, command, memory, Marking(unmarked), moment)
     state = replacements.state_of(view, command, moment)
-    if isinstance(state, Coming) and is_late:
-        return replacements.late(state.machines, limit_s)
-    if not isinstance(state, Ready):
+    if isinstance(state, Creating | Recording | Coming):
+        return replacements.late(state, limit_s) if is_late else state
+    if isinstance(state, Failed):
         return state
     if refused:
         return HeldBack(refused)

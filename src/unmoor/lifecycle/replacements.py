@@ -11,7 +11,7 @@ Must not: choose what is made, or take anything back (``replacement_end``).
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
@@ -196,8 +196,15 @@ def poll_s(view: View, command: Disruption, moment: Moment) -> float:
     return min(max(cadence.replacement_poll_s, waited_s), cadence.replacement_poll_most_s)
 
 
-def late(machines: tuple[Machine, ...], limit_s: float) -> Failed:
-    """These have had their time."""
+def late(state: Creating | Recording | Coming, limit_s: float) -> Failed:
+    """They have had their time."""
+    match state:
+        case Creating(new):
+            why = {one.name: "it could not be made" for one in new}
+        case Recording(machines) | Coming(machines):
+            why = {one.name: missing_of(one) or "it was not written down" for one in machines}
+        case never:
+            assert_never(never)
     return Failed(
-        {one.name: f"it was not ready after {limit_s:g} s: {missing_of(one)}" for one in machines}
+        {name: f"it was not ready after {limit_s:g} s: {what}" for name, what in why.items()}
     )

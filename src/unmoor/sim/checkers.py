@@ -20,33 +20,14 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
-from unmoor.sim import methods, purchases, vacancies
+from unmoor.sim import methods, purchases, replaced, vacancies
 from unmoor.sim import truth as true
+from unmoor.sim.allowances import Allowances
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.truth import Truth
 from unmoor.sim.witness import Act, Witness
 
 BREACHES_KEPT = 20
-
-
-class Allowances(msgspec.Struct, kw_only=True):
-    """What is allowed for in a world. Raised by whoever makes it harder."""
-
-    unseen_s: float
-    """A pod bound less than this ago may not be known to a process yet."""
-    blind_s: float = 0.0
-    """What a process believes of pods may be this old: a watch may hang, and nobody notices."""
-    skew_s: float = 0.0
-    """How far any process's wall clock has been off. That ends nobody's grace: what is waited for
-    is counted on the monotonic clock, too."""
-    stuck_s: float = 60.0
-    """How long past its grace a pod is waited for."""
-    deadline_s: float | None = None
-    """The shortest drain deadline that was ever set for all nodes."""
-    deadline_least_s: float = 300.0
-    """No longer deadline passes sooner than this, whatever the clocks say."""
-    rounds: int = 3
-    """How often pods of one owner return until they are no longer waited for (R1)."""
 
 
 class Breach(msgspec.Struct, frozen=True):
@@ -288,6 +269,8 @@ def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[
     asking = [one for one in commands if true.uid(old) in _uids_of(one)]
     if not asking:
         yield "nobody has asked for the node's deletion"
+    for command in asking:
+        yield from replaced.not_up(self.truth, command)
     if any(methods.takes_pods(one) for one in asking):
         return
     for pod in self.truth.pods_on(true.name(old)):
@@ -319,21 +302,29 @@ def _machine_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterat
     instance = self.truth.instance_of(provider_id)
     if instance is None or true.is_going(instance):
         return
+    if replaced.taken_back(self.truth, old):
+        served = [one for one in replaced.serving(self.truth, old) if not self.is_unseen(one)]
+        yield from (f"pod {true.name(pod)} is on its node" for pod in served)
+        return
     known = [one["type"] for one in status.get("conditions") or () if one["status"] == "True"]
     if "MachineRegistered" in known and true.name(instance) not in self.truth.going:
         yield "its node stays and its instance runs"
 
 
 def _machine_is_needed(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """No more machines are made than there are pods that none on its way takes."""
-    if entry.type == "ADDED":
+    """No more machines are made than there are pods that none on its way takes, or as a command
+    has asked for.
+    """
+    if entry.type == "ADDED" and replaced.is_replacement(entry.obj):
+        yield from replaced.made(self.truth, entry.obj, self.allowances.blind_s)
+    elif entry.type == "ADDED":
         yield from purchases.needless(self.truth, entry.obj, act.who, self.allowances.blind_s)
 
 
 def _machine_is_for_want_of_room(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     """No machine is made while everybody would find a place without it."""
     blind_s, skew_s = self.allowances.blind_s, self.allowances.skew_s
-    if entry.type == "ADDED":
+    if entry.type == "ADDED" and not replaced.is_replacement(entry.obj):
         yield from vacancies.overlooked(self.truth, entry.obj, act.who, blind_s, skew_s)
 
 

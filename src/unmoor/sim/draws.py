@@ -8,7 +8,7 @@ Must not: run anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -149,7 +149,7 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
     dice = Random(f"swarm/{seed}")
     choices = sorted(DRAWN.intersection(types)) or sorted(types)
     types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
-    provisioners = tuple(_limited(seed, _provisioners(dice)))
+    provisioners = tuple(_consolidated(seed, _limited(seed, _provisioners(dice))))
     machines = tuple(
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
@@ -196,6 +196,19 @@ def _limited(seed: int, provisioners: Sequence[Manifest]) -> Iterator[Manifest]:
         cores = dice.choice((None, None, 4, 16, 40))
         limits = {} if cores is None else {"limits": {"resources": {"cpu": str(cores)}}}
         yield ref, {**body, "spec": {**body["spec"], **limits}}
+
+
+def _consolidated(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manifest]:
+    """In some worlds a Provisioner whose empty nodes stay is consolidated instead; in some, all."""
+    dice = Random(f"swarm/consolidation/{seed}")
+    is_on, is_everywhere = dice.randrange(3) == 0, dice.randrange(2) == 0
+    for ref, body in provisioners:
+        has_ttl = "ttlSecondsAfterEmpty" in body["spec"]
+        if not is_on or (has_ttl and not is_everywhere):
+            yield ref, body
+            continue
+        kept = {key: one for key, one in body["spec"].items() if key != "ttlSecondsAfterEmpty"}
+        yield ref, {**body, "spec": {**kept, "consolidation": {"enabled": True}}}
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:

@@ -74,7 +74,19 @@ def _counts(truth: Truth, pod: JSON) -> bool:
     return truth.now() < true.deleted_at(pod) + timedelta(seconds=STUCK_S)
 
 
+# Consolidation: what it costs and saves is for others to say (``engine``, tests/policy).
+
+
+def _is_consolidated(provisioner: JSON) -> bool:
+    return bool((provisioner["spec"].get("consolidation") or {}).get("enabled"))
+
+
+def _never(_truth: Truth, _node: JSON, _provisioner: JSON) -> str:
+    return ""
+
+
 METHODS: dict[str, Row] = {
     "emptiness": Row(asks=_has_ttl, takes_pods=False, overdue=_is_empty_for_too_long),
+    "consolidation": Row(asks=_is_consolidated, takes_pods=True, overdue=_never),
 }
 """By the name that a Disruption has in ``spec.method``."""

@@ -15,7 +15,7 @@ from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
 from unmoor.runtime.ports import Api, ApiError, Clock, DeleteOptions
-from unmoor.sim.checkers import Allowances
+from unmoor.sim.allowances import Allowances
 from unmoor.sim.draws import CLUSTER, Draw
 from unmoor.sim.manifests import Manifest
 from unmoor.sim.truth import marks_of

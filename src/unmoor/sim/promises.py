@@ -31,8 +31,8 @@ from unmoor.model.kinds import Resource
 from unmoor.model.pod import Pod
 from unmoor.model.snapshot import View
 from unmoor.runtime.story import Record
+from unmoor.sim import replaced, vacancies
 from unmoor.sim import truth as true
-from unmoor.sim import vacancies
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.news import OF_COMPANY, News
 from unmoor.sim.truth import Truth
@@ -182,9 +182,13 @@ class Promises:
         first = truth.get("Machine", name)
         if before == place or first is None or true.is_deleting(first) or name in plan.made:
             return  # It is gone, even though another has its name.
+        if replaced.is_replacement(first):
+            return  # Others have come before it.
         maker, made_at = truth.made.get(true.uid(first), (who, 0.0))
         if maker != who and made_at >= lately:
             return  # It may not know of that one.
+        if truth.bound_at.get(true.uid(pod), -inf) > made_at:
+            return  # It has had another place since, and loses that; others come first now.
         if self._is_known(first, pod, lately) and self._takes(first, pod, before):
             self._breach(
                 ONCE, f"{who}: pod {true.name(pod)} had {before} coming up and got {place}"

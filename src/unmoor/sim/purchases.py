@@ -15,7 +15,7 @@ import msgspec
 from unmoor.model import names, resources
 from unmoor.model.base import JSON
 from unmoor.model.resources import Resources
-from unmoor.sim import promises
+from unmoor.sim import promises, replaced
 from unmoor.sim import truth as true
 from unmoor.sim.truth import Truth
 
@@ -34,6 +34,8 @@ def needless(truth: Truth, made: JSON, who: str, blind_s: float) -> Iterator[str
         is_coming = not true.is_deleting(one) and not (one.get("status") or {}).get("nodeName")
         if one is made or true.uid(one) not in truth.made or not is_coming:
             continue
+        if replaced.is_replacement(one) and true.name(one) not in taken:
+            continue  # It is for others.
         by, at = truth.made[true.uid(one)]
         if by == who and at > lately and true.uid(one) not in truth.planned:
             same_plan += 1
@@ -90,13 +92,14 @@ class Limits:
         if not limits:
             return
         reckoned = {true.uid(machine)}
+        going = replaced.making_way(truth, machine)
         for one in truth.all("Machine"):
             provider_id = (one.get("status") or {}).get("providerID", "")
             by, at = truth.made.get(true.uid(one), ("", truth.time_s()))
             is_unseen = by != who and at > truth.time_s() - blind_s
             if _provisioner_of(one) != owner or (is_unseen and not _is_older(truth, one, blind_s)):
                 continue
-            if not provider_id and true.uid(one) not in truth.made:
+            if (not provider_id and true.uid(one) not in truth.made) or provider_id in going:
                 continue
             if not true.is_deleting(one) and not _is_leaving(truth, provider_id):
                 reckoned.add(true.uid(one))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from unmoor.model import names, quantity
 from unmoor.model.base import JSON, Ref
 from unmoor.model.cluster import SIMULATED_SCHEME
+from unmoor.sim import replaced
 from unmoor.sim import truth as true
 from unmoor.sim.methods import METHODS
 from unmoor.sim.truth import Truth
@@ -97,6 +98,15 @@ def _nothing_of_ours_is_left(truth: Truth) -> Iterator[Unsettled]:
             yield f"node {true.name(node)} is still cordoned by {by}", _ref(node)
 
 
+def _machines_bear_no_command(truth: Truth) -> Iterator[Unsettled]:
+    """What came for a command is an ordinary machine, or gone, when the command is over."""
+    active = {true.name(one) for one in truth.all("Disruption") if true.is_active(one)}
+    for machine in truth.all("Machine"):
+        name = replaced.command_of(machine)
+        if name and name not in active and truth.is_our_machine(machine):
+            yield f"machine {true.name(machine)} still bears the name of {name}", _ref(machine)
+
+
 def _commands_are_over(truth: Truth) -> Iterator[Unsettled]:
     for command in truth.all("Disruption"):
         if true.is_active(command):
@@ -179,6 +189,7 @@ RULES: dict[str, Rule] = {
     "no-machine-outlives-its-instance": _machines_have_instances,
     "machines-come-up-or-go": _machines_are_up_or_gone,
     "nothing-of-ours-is-left": _nothing_of_ours_is_left,
+    "no-machine-waits-for-a-command": _machines_bear_no_command,
     "commands-end": _commands_are_over,
     "nodes-go-in-time": _nodes_have_gone_in_time,
     "no-pod-is-forgotten": _pods_that_left_are_evicted,

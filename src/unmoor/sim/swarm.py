@@ -27,7 +27,8 @@ from unmoor.runtime.story import Record, describe, tell
 from unmoor.sim import manifests, settled, virtual
 from unmoor.sim import truth as true
 from unmoor.sim.actors.kubelet import KubeletDelays
-from unmoor.sim.checkers import Allowances, Breach, Checkers
+from unmoor.sim.allowances import Allowances
+from unmoor.sim.checkers import Breach, Checkers
 from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, Draw, draw
 from unmoor.sim.faults import NEVER
 from unmoor.sim.mischief import Crew, Meddling

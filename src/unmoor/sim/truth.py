@@ -66,6 +66,10 @@ class Truth:
         self.withdrawn: dict[str, tuple[JSON, float]] = {}
         """Commands, by uid, that a person has taken away before they were over: what each was like,
         and when."""
+        self.ended_at: dict[str, float] = {}
+        """When each command, by name, was over, or taken away."""
+        self.risen: set[str] = set()
+        """Machines, by uid, that were ever ready for pods."""
         self.made: dict[str, tuple[str, float]] = {}
         """Machines, by uid, that unmoor has made: which process, and when."""
         self.promised: dict[str, tuple[str, float]] = {}
@@ -241,7 +245,11 @@ class Truth:
             self.attempts.add(f"{uid(entry.obj)}-{number}")
         if who and entry.type == "ADDED":
             self.made[uid(entry.obj)] = (who, self.time_s())
-        provider_id = (entry.obj.get("status") or {}).get("providerID")
+        status = entry.obj.get("status") or {}
+        provider_id = status.get("providerID")
+        known = [(one["type"], one["status"]) for one in status.get("conditions") or ()]
+        if ("MachineInitialized", "True") in known:
+            self.risen.add(uid(entry.obj))
         if provider_id and entry.type == "DELETED":
             self.orphaned_at[provider_id] = self.time_s()
         if provider_id:
@@ -255,7 +263,10 @@ class Truth:
         if entry.type == "ADDED":
             self.commands[new["spec"].get("method", "")] += 1
             self.begun[uid(new)] = (who, self.time_s())
+            self.ended_at.pop(name(new), None)
             return
+        if entry.type == "DELETED" or not is_active(new):
+            self.ended_at.setdefault(name(new), self.time_s())
         is_taken = entry.type == "DELETED" or is_deleting(new)
         if old is not None and is_active(old) and is_taken and not who:
             self.withdrawn[uid(new)] = (old, self.time_s())

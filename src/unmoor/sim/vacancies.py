@@ -31,6 +31,7 @@ from unmoor.model.kinds import PODS, PROVISIONERS
 from unmoor.model.pod import Pod
 from unmoor.model.scheduling import SCHEDULE_ANYWAY
 from unmoor.model.snapshot import View
+from unmoor.sim import replaced
 from unmoor.sim import truth as true
 from unmoor.sim.truth import Truth
 
@@ -92,14 +93,24 @@ def _is_spread_wide(pod: JSON) -> bool:
 
 
 def _unsure(truth: Truth, made: JSON, who: str, lately: float) -> set[str]:
-    """Nodes and machines of which ``who`` may not know that there is room, or could not."""
+    """Nodes and machines of which ``who`` may not know that there is room, or could not; or whose
+    room is for the pods that a command will move.
+    """
     found = {name for name, at in truth.room_at.items() if at > lately}
     for one in truth.all("Machine"):
         by, at = truth.made.get(true.uid(one), (who, 0.0))
         is_of_the_plan = by == who and true.uid(one) not in truth.planned
-        if one is not made and at > lately and (by != who or is_of_the_plan):
+        is_hidden = at > lately and (by != who or is_of_the_plan)
+        if one is not made and (is_hidden or replaced.is_replacement(one)):
             found.add(true.name(one))
+            found |= {true.name(node) for node in _nodes_of(truth, one)}
     return found
+
+
+def _nodes_of(truth: Truth, machine: JSON) -> list[JSON]:
+    provider_id = (machine.get("status") or {}).get("providerID", "")
+    nodes = truth.all("Node") if provider_id else ()
+    return [node for node in nodes if node["spec"].get("providerID") == provider_id]
 
 
 def _smallest(started: Started) -> Started:
