@@ -39,7 +39,7 @@ class Pair:
         )
         self.witness = Witness(self.now_s)
         self.truth = Truth(self.world.server, objects.CLUSTER, self.now_s)
-        self.checkers = Checkers(self.truth, self.witness, Allowances(unseen_s=15.0))
+        self.checkers = Checkers(self.truth, self.witness, Allowances(unseen_s=15.0, blind_s=1.0))
         self.acts: list[tuple[float, Act]] = []
         self.witness.listen(lambda act: self.acts.append((self.now_s(), act)))
         self.first = self._process("first", lease)
