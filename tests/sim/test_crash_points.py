@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.scenarios import objects
+from tests.scenarios.settings import SETTINGS
+from tests.scenarios.virtual import NAMESPACE
 from tests.sim.stopped import FIELD, Ground, Story, machine, play
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
@@ -68,6 +70,35 @@ async def empty(ground: Ground) -> None:
 def is_emptied(ground: Ground) -> bool:
     commands = {(one.get("status") or {}).get("phase") for one in ground.all("Disruption")}
     return is_left(ground, 0) and commands == {"Succeeded"}
+
+
+async def replace(ground: Ground) -> None:
+    """A node that is too large for its pod goes when a smaller one is up."""
+    asked = {
+        names.INSTANCE_TYPE: ["m5.large", "m5.2xlarge"],
+        names.CAPACITY_TYPE: ["on-demand"],
+        names.ZONE: ["us-east-1a"],
+    }
+    terms = [{"key": key, "operator": "In", "values": values} for key, values in asked.items()]
+    await ground.apply(
+        objects.namespace(NAMESPACE),
+        objects.namespace(FIELD),
+        objects.settings(NAMESPACE, **SETTINGS),
+        objects.provisioner("red", requirements=terms, labels={objects.FIELD: FIELD}),
+        objects.machine("m1", provisioner="red", field=FIELD, types=("m5.2xlarge",)),
+        objects.deployment("web", namespace=FIELD, replicas=1),
+    )
+    await ground.until(lambda: len(ground.running()) == 1)
+    ground.begin()
+    switch = {"spec": {"consolidation": {"enabled": True}}}
+    await ground.world.api.patch(kinds.PROVISIONERS.ref("red"), switch)
+
+
+def is_replaced(ground: Ground) -> bool:
+    types = [one["metadata"]["labels"].get(names.INSTANCE_TYPE) for one in ground.all("Node")]
+    commands = {(one.get("status") or {}).get("phase") for one in ground.all("Disruption")}
+    is_over = commands == {"Succeeded"} and types == ["m5.large"]
+    return is_over and is_left(ground, 1) and len(ground.running()) == 1
 
 
 # ------------------------------------------------------------------------------------------- drains
@@ -172,6 +203,7 @@ def is_left_by_its_pods(ground: Ground) -> bool:
 STORIES: dict[str, Story] = {
     "launch": Story(launch, is_launched, 10),
     "emptiness": Story(empty, is_emptied, 40),
+    "replacement": Story(replace, is_replaced, 30),
     "budget": Story(budget, lambda g: is_left(g, 1) and len(g.running()) >= 3, 35),
     "deadline": Story(deadline, lambda ground: is_left(ground, 0), 20),
     "volume": Story(volume, lambda ground: is_left(ground, 0), 7),
