@@ -20,6 +20,7 @@ from tests.scenarios import (
     pods,
     provisioners,
     provisioning,
+    replacements,
     volumes,
 )
 from tests.scenarios.stage import Stage
@@ -34,6 +35,7 @@ SUBJECTS = (
     pods,
     provisioners,
     provisioning,
+    replacements,
     volumes,
 )
 
