@@ -29,8 +29,10 @@ ROUNDS_MAX = 40
 
 def find(look: Look, candidates: Sequence[Candidate]) -> Removal | None:
     """Return the best removal of several nodes that was found. ``candidates`` in their order."""
+    if len(candidates) < NODES_LEAST:
+        return None
     simulation = look.simulation
-    if simulation is None or len(candidates) < NODES_LEAST:
+    if simulation is None:
         return None
     found = [
         one
