@@ -132,7 +132,7 @@ def test_one_that_is_not_asked_for_is_told_of(story: Story) -> None:
     assert market.told(NEED) == [UNASKED[story]]
 
 
-def test_limits_count_without_what_makes_way_for_it() -> None:
+def test_r41_limits_count_without_what_makes_way_for_it() -> None:
     market = Market()
     market.provisioner(cpu="4")
     market.persons("a", USUAL)

@@ -70,7 +70,7 @@ def serving(truth: Truth, machine: JSON) -> list[JSON]:
 
 
 def making_way(truth: Truth, machine: JSON) -> frozenset[str]:
-    """The instances (provider ids) that go when a replacement is up."""
+    """The instances (provider ids) that go when a replacement is up: limits count without (R41)."""
     command = truth.get("Disruption", command_of(machine)) if is_replacement(machine) else None
     uids = {one["uid"] for one in command["spec"].get("nodes") or ()} if command else set()
     nodes = [one for one in truth.all("Node") if true.uid(one) in uids]
