@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tests import builders
-from tests.lifecycle import refusing
+from tests.lifecycle import noted, refusing
 from tests.lifecycle.merging import merge
 from unmoor.lifecycle.effects import (
     AnyEffect,
@@ -28,6 +28,7 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
+    Suppose,
     Terminate,
 )
 from unmoor.lifecycle.step import Step
@@ -225,15 +226,10 @@ class World:
                 return self._terminate(effect)
             case Observe():
                 return self._observe(effect)
-            case Nominate() | Publish():
-                self._note(effect)
-            case Avoid():
-                self._answer(Asked.NO_SHOW, effect.subject, effect.times, None)
+            case Nominate() | Publish() | Avoid() | Suppose():
+                for asked, subject, result in noted.answers(effect):
+                    self._answer(asked, subject, result, None)
         return None
-
-    def _note(self, effect: Nominate | Publish) -> None:
-        for place, pods in effect.places.items() if isinstance(effect, Nominate) else ():
-            self._answer(Asked.NOMINATION, place, pods, None)
 
     def _held(self, ref: Ref) -> Any | None:
         assert ref.uid, f"{ref} without a uid"

@@ -95,6 +95,14 @@ def test_one_command_after_the_other_fails(failed: str, most: int, *, is_braked:
         assert f"at last {last}: no capacity; once that is mended, kubectl delete" in found[0]
 
 
+def test_what_was_only_observed_neither_fails_nor_succeeds() -> None:
+    failed = [over(number, failed=True) for number in range(5)]
+    seen = over(9, failed=False)
+    seen = builders.changed(seen, spec=builders.changed(seen.spec, is_observed=True))
+
+    assert why(*failed, seen, settings=Settings(failed_commands_most=5))
+
+
 def moved(ended_s: float) -> Any:
     owner = MovedOwner(kind="Rollout", namespace="shop", name="web", uid="uid-Rollout-web", ready=1)
     over = builders.disruption(

@@ -31,6 +31,7 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
+    Suppose,
     Terminate,
 )
 from unmoor.model import names
@@ -244,6 +245,8 @@ def _identity_of(effect: AnyEffect) -> tuple[str, str, str]:
             return what, str(effect.regarding), effect.reason
         case Avoid():
             return what, effect.subject, ""
+        case Suppose():
+            return what, str(effect.machine), ""
         case Nominate():
             return what, "", ""
 
@@ -291,7 +294,7 @@ def line_of(outcome: Outcome, view: View | None = None) -> Line | None:
                     **(_about(effect, effect.machine) if effect.machine else _why(effect)),
                 },
             )
-        case Observe() | Publish() | Nominate() | Avoid():
+        case Observe() | Publish() | Nominate() | Avoid() | Suppose():
             return None
 
 

@@ -6,7 +6,7 @@ Must not: decide. What is wired here is decided in ``lifecycle`` and run by ``ru
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, Literal
 
@@ -30,9 +30,10 @@ from unmoor.policy.ownership import about_our_name
 from unmoor.runtime.clock import SystemClock
 from unmoor.runtime.controller import Controller, OnLeadership, Options, Ports
 from unmoor.runtime.executor import ThreadExecutor
-from unmoor.runtime.leader import LeaseTimes
+from unmoor.runtime.leader import LEASE, LEASE_OF_OBSERVERS, LeaseTimes
 from unmoor.runtime.ports import Api, ApiError, Clock, Cloud
-from unmoor.runtime.reconcilers import RECONCILERS
+from unmoor.runtime.reconciler import Reconciler
+from unmoor.runtime.reconcilers import OBSERVING, RECONCILERS
 from unmoor.runtime.recorder import EventRecorder
 
 NEEDED: tuple[Resource[Any], ...] = (kinds.PROVISIONERS, kinds.MACHINES, kinds.DISRUPTIONS)
@@ -44,7 +45,8 @@ log = structlog.get_logger()
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a person chose on the command line of ``unmoor run``.
 
-    ``offer``: what a simulated cloud sells, and ``about_prices`` what is odd about its prices.
+    ``observe``: decide and record, and touch nothing. ``offer``: what a simulated cloud sells, and
+    ``about_prices`` what is odd about its prices.
     """
 
     kubeconfig: str = ""
@@ -55,6 +57,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     settings_name: str = settings.CONFIG_MAP_NAME
     identity: str = "unmoor"
     has_lease: bool = True
+    observe: bool = False
     address: str = "0.0.0.0"  # noqa: S104 - a kubelet and a Prometheus ask from outside
     metrics_port: int = 8000
     health_port: int = 8081
@@ -87,6 +90,7 @@ async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
                 cluster=options.cluster_name,
                 lease=_lease(read) if options.has_lease else None,
                 settings=read,
+                is_observing=options.observe,
             ),
             observers=(written, metrics),
             report=written.report,
@@ -104,19 +108,23 @@ async def run(options: RunOptions, on_bound: Callable[[Bound], None]) -> None:
             health_port=options.health_port,
         ) as bound:
             on_bound(bound)
-            await _work(controller, recorder, notifier, clock)
+            rows = OBSERVING if options.observe else RECONCILERS
+            await _work(controller, recorder, notifier, rows)
 
 
 async def _work(
-    controller: Controller, recorder: EventRecorder, notifier: Notifier, clock: Clock
+    controller: Controller,
+    recorder: EventRecorder,
+    notifier: Notifier,
+    rows: Sequence[Reconciler],
 ) -> None:
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(recorder.run())
-            tasks.create_task(notifier.keep_alive(clock))
+            tasks.create_task(notifier.keep_alive(controller.ports.clock))
             tasks.create_task(settle(controller.informer))
             tasks.create_task(_doubt_our_name(controller))
-            await controller.run(RECONCILERS)
+            await controller.run(rows)
     finally:
         notifier.stopping()
         log.info("stopped")
@@ -148,8 +156,10 @@ def _greet(options: RunOptions, controller: Controller) -> None:
         cloud=options.cloud,
         prices=options.offer.prices if options.offer is not None else "none",
         identity=options.identity,
-        lease=f"{options.namespace}/unmoor" if options.has_lease else "none",
+        lease=f"{options.namespace}/{_lease_name(options)}" if options.has_lease else "none",
     )
+    if options.observe:
+        log.warning("observes only: no node, pod or machine is touched", remedy="omit --observe")
     if not cluster:
         log.warning(
             "no cluster name, so no machine is ours",
@@ -187,6 +197,10 @@ def _cloud(options: RunOptions, api: Api, metrics: Metrics, clock: Clock) -> Clo
         return None
     types = options.offer.types if options.offer is not None else ()
     return MeteredCloud(SimulatedCloud(api, types), metrics, clock)
+
+
+def _lease_name(options: RunOptions) -> str:
+    return LEASE_OF_OBSERVERS if options.observe else LEASE
 
 
 def _lease(read: Settings) -> LeaseTimes:

@@ -41,7 +41,8 @@ from unmoor.policy.verdict import Reason, Verdict
 class Memory(msgspec.Struct, frozen=True):
     """Droppable: when everything was first seen to be as the last look of which command wants it;
     how many refusals of a long list have been ``told``; the uids of nodes that are written to, all
-    since ``writing_at``; and in ``simulator`` what the last look has found out.
+    since ``writing_at``; how many observed commands were looked at again (``checked``); and in
+    ``simulator`` what the last look has found out.
     """
 
     name: str = ""
@@ -50,6 +51,7 @@ class Memory(msgspec.Struct, frozen=True):
     told: int = 0
     writing: tuple[str, ...] = ()
     writing_at: float = 0.0
+    checked: int = 0
     simulator: Simulator = msgspec.field(default_factory=Simulator)
 
 
@@ -160,7 +162,7 @@ def phase_of(view: View, command: Disruption, memory: Memory, moment: Moment) ->
             return _while_deleting(view, command, memory, moment)
         case DisruptionPhase.SETTLING:
             return _while_settling(view, command, moment)
-        case DisruptionPhase.SUCCEEDED | DisruptionPhase.CANCELLED:
+        case DisruptionPhase.SUCCEEDED | DisruptionPhase.CANCELLED | DisruptionPhase.OBSERVED:
             return Ended()
         case never:
             assert_never(never)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -19,15 +20,15 @@ from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.scene import machine_of_site
 from unmoor.lifecycle import new_machine
 from unmoor.lifecycle.effects import Create, Fact
-from unmoor.model import resources
+from unmoor.model import names, resources
 from unmoor.model.base import Key, Ref
-from unmoor.model.disruption import Disruption, DisruptionSpec, Replacement
+from unmoor.model.disruption import DisruptedNode, Disruption, DisruptionSpec, Replacement
 from unmoor.model.kinds import DISRUPTIONS, MACHINES, NODES
 from unmoor.model.moment import Moment
 from unmoor.model.money import usd
 from unmoor.model.requirement import Requirements
 from unmoor.model.snapshot import View
-from unmoor.policy import settling
+from unmoor.policy import observing, settling
 from unmoor.policy.command import Command
 
 HASH_CHARS = 10
@@ -41,7 +42,11 @@ NODE = f"{NODES.kind.lower()}/"
 
 
 def commit(view: View, command: Command, moment: Moment) -> Create:
-    """Write a command down, and whose pods must be ready again after it (R3), whatever method."""
+    """Write a command down, and whose pods must be ready again after it (R3), whatever method.
+
+    Where one of its nodes is only observed, so is the command.
+    """
+    is_observed = any(_is_observed(view, command, one) for one in command.nodes)
     name = name_of(view, command)
     given = names_of(view, name, command.replacements)
     replaced = bool(command.replacements)
@@ -49,6 +54,7 @@ def commit(view: View, command: Command, moment: Moment) -> Create:
         method=command.method,
         action="replace" if replaced else "delete",
         reason=command.reason,
+        is_observed=is_observed,
         summary=command.summary,
         nodes=command.nodes,
         replacement_summary=_summary(command.replacements),
@@ -56,14 +62,19 @@ def commit(view: View, command: Command, moment: Moment) -> Create:
         saving_per_hour=_signed(command.saving_usd_per_h),
         moved_pods=len(command.plan.placements),
         moves=_moves(view, command.plan, given),
-        moved=settling.baseline(view, command.nodes, moment),
+        moved=() if is_observed else settling.baseline(view, command.nodes, moment),
     )
-    body = {
+    body: dict[str, Any] = {
         "apiVersion": DISRUPTIONS.api_version,
         "kind": DISRUPTIONS.kind,
         "metadata": {"name": name},
         "spec": msgspec.to_builtins(spec),
     }
+    if is_observed:
+        body["metadata"]["labels"] = {names.OBSERVED: names.TRUE}
+        return Create(
+            ref=Ref("Disruption", name), body=body, why=f"observed: {_said(command, spec)}"
+        )
     labels = {"action": command.action, "deprovisioner": str(command.method)}
     return Create(
         ref=Ref("Disruption", name),
@@ -71,6 +82,14 @@ def commit(view: View, command: Command, moment: Moment) -> Create:
         why=_said(command, spec),
         facts=(Fact("deprovisioning_actions_performed", labels),),
     )
+
+
+def _is_observed(view: View, command: Command, one: DisruptedNode) -> bool:
+    node = view.node(one.name)
+    provisioner = view.provisioner(node.provisioner_name) if node is not None else None
+    if provisioner is None:
+        return view.identity.is_observing
+    return bool(observing.why(view, command.method, provisioner))
 
 
 def _said(command: Command, spec: DisruptionSpec) -> str:

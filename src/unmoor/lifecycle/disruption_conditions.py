@@ -22,7 +22,7 @@ from unmoor.model.machine import MACHINE_EMPTY, Machine
 from unmoor.model.moment import Moment, earliest, later
 from unmoor.model.provisioner import Provisioner, validate
 from unmoor.model.snapshot import View
-from unmoor.policy import nomination, pods
+from unmoor.policy import nomination, observing, pods
 from unmoor.policy.ownership import is_our_machine
 
 STUCK_SLACK_S = 0.1
@@ -71,6 +71,7 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
     provisioner = view.provisioner(machine.provisioner_name)
     if provisioner is None or validate(provisioner):
         return Step()  # spec 7.1: existing conditions stay
+    machine = observing.as_supposed(view, machine)
     parts = [part(view, machine, provisioner, moment) for part in PARTS]
     return written(machine, parts, moment)
 

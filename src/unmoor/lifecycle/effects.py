@@ -143,8 +143,28 @@ class Avoid(Effect, frozen=True, kw_only=True):
     times: int
 
 
+class Suppose(Effect, frozen=True, kw_only=True):
+    """Keep in the view which conditions a machine would have (``Asked.SUPPOSED``), unwritten.
+
+    It is of the droppable kind.
+    """
+
+    machine: Ref
+    conditions: tuple[Condition, ...]
+
+
 AnyEffect: TypeAlias = (
-    Patch | Create | Delete | Evict | Launch | Terminate | Observe | Publish | Nominate | Avoid
+    Patch
+    | Create
+    | Delete
+    | Evict
+    | Launch
+    | Terminate
+    | Observe
+    | Publish
+    | Nominate
+    | Avoid
+    | Suppose
 )
 
 

@@ -11,6 +11,7 @@ Must not: touch the marks of a running command.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from unmoor.lifecycle import replacement_end, roll_call
@@ -33,6 +34,8 @@ MARKS_MAX = 1_000
 
 def tidy(view: View, moment: Moment) -> Step[Any]:
     """Take back marks that nobody stands for, and shorten the ledger."""
+    if view.identity.is_observing:
+        return Step(effects=tuple(_shortened(one for one in beyond(view) if one.spec.is_observed)))
     effects: list[AnyEffect] = []
     verdicts: list[Verdict] = []
     for node in _marked(view):
@@ -41,10 +44,14 @@ def tidy(view: View, moment: Moment) -> Step[Any]:
             break  # each of these changes a node or asks a question: either wakes us again
         effects += step.effects
         verdicts += step.verdicts
-    effects += [Delete(ref=ref_of(old), why="the ledger is full") for old in beyond(view)]
+    effects += _shortened(beyond(view))
     effects += say_all(verdicts, TOLD_MAX)
     marks = Step[Any](effects=tuple(effects), verdicts=tuple(verdicts))
     return join(marks, replacement_end.tidy(view, moment))
+
+
+def _shortened(old: Iterable[Disruption]) -> list[Delete]:
+    return [Delete(ref=ref_of(one), why="the ledger is full") for one in old]
 
 
 def _marked(view: View) -> list[Node]:
@@ -77,13 +84,20 @@ def _roll_back(node: Node, why: str, *, was_taken_back: bool = False) -> Step[An
 
 
 def beyond(view: View) -> list[Disruption]:
-    """Return the finished commands that are too many, oldest first, some at a time."""
+    """Return the finished commands that are too many, oldest first, some at a time.
+
+    Those that were only observed do not push out the others.
+    """
     finished = [one for one in view.sorted(DISRUPTIONS) if one.phase.is_final]
     # What a machine came of it for is known only as long as it is there.
     borne = {one.replacement_for for one in replacement_end.bearing(view)}
     finished = [one for one in finished if not one.is_deleting and one.name not in borne]
     finished.sort(key=lambda one: (_age_key(one), one.name))
-    return finished[: min(max(len(finished) - view.settings.kept_disruptions, 0), DELETED_MAX)]
+    found: list[Disruption] = []
+    for is_observed in (False, True):
+        alike = [one for one in finished if one.spec.is_observed is is_observed]
+        found += alike[: max(len(alike) - view.settings.kept_disruptions, 0)]
+    return found[:DELETED_MAX]
 
 
 def _age_key(command: Disruption) -> str:

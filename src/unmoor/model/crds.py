@@ -185,6 +185,7 @@ def _decided() -> JSON:
         method=form.string("Which way of deprovisioning: expiration, drift, emptiness and so on."),
         action=form.string("Whether the nodes are deleted, or replaced by other machines first."),
         reason=form.string("Why, in a word."),
+        observed=form.boolean("True: it is recorded, and not carried out."),
         summary=form.string("The nodes that go, for a person: some by name, the rest counted."),
         nodes=form.list_of(node, "The nodes that go, by identity."),
         replacementSummary=form.string("The machines that come in their stead, for a person."),

@@ -27,6 +27,8 @@ class DisruptionPhase(StrEnum):
     """Past the last check: the nodes are cordoned and their deletion is asked for."""
     SETTLING = "Settling"
     """The nodes are gone; their pods are not all ready elsewhere yet (R3)."""
+    OBSERVED = "Observed"
+    """Decided on, and not carried out: so it stays while the same would be decided."""
     SUCCEEDED = "Succeeded"
     CANCELLED = "Cancelled"
 
@@ -75,14 +77,16 @@ class DisruptionSpec(Struct):
     """What was decided. Never edited afterwards.
 
     ``action``: "delete" or "replace". ``summary`` and ``replacement_summary``: nodes and
-    replacements, for a person. ``saving_per_hour``: in USD, "" when unknown. ``moves``: where pods
-    are expected to go, ``node/NAME`` or ``machine/NAME`` to ``namespace/name``, as many as one
-    object may name; ``moved_pods``: how many there are.
+    replacements, for a person. ``is_observed``: it is recorded, and not carried out.
+    ``saving_per_hour``: in USD, "" when unknown. ``moves``: where pods are expected to go,
+    ``node/NAME`` or ``machine/NAME`` to ``namespace/name``, as many as one object may name;
+    ``moved_pods``: how many there are.
     """
 
     method: str = ""
     action: str = ""
     reason: str = ""
+    is_observed: bool = field(default=False, name="observed")
     summary: str = ""
     nodes: tuple[DisruptedNode, ...] = ()
     replacement_summary: str = ""
@@ -144,7 +148,12 @@ class Disruption(Object):
     @property
     def is_running(self) -> bool:
         """Neither over nor deleted by a person, whoever may hold what is deleted."""
-        return not self.phase.is_final and not self.is_deleting
+        return not (self.phase.is_final or self.is_deleting or self.spec.is_observed)
+
+    @property
+    def is_standing(self) -> bool:
+        """It was not carried out, and the same would still be decided."""
+        return self.spec.is_observed and not (self.phase.is_final or self.is_deleting)
 
     @property
     def has_failed(self) -> bool:

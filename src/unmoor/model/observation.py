@@ -58,6 +58,9 @@ class Asked(StrEnum):
     NOMINATION = "nomination"
     """Which pods are to go there? (str of the Ref of a node or machine) -> tuple of pod keys; not a
     question, but what we have answered ourselves"""
+    SUPPOSED = "supposed"
+    """Which conditions would a machine have? (its uid) -> tuple of Condition; as with nominations,
+    what we know ourselves, where we only observe"""
     OBJECT = "object"
     """What does the server itself say? (str of the Ref) -> the object is in the view"""
 

@@ -91,6 +91,18 @@ def one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
     return read_one_of
 
 
+def some_of(allowed: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    """Read some of these words, with commas in between; each once, in their own order."""
+
+    def read_some_of(given: str) -> tuple[str, ...]:
+        words = {word.strip() for word in given.split(",")} - {""}
+        if not words <= set(allowed):
+            raise ValueError(f"write some of {', '.join(allowed)}, with commas, or nothing")
+        return tuple(word for word in allowed if word in words)
+
+    return read_some_of
+
+
 def url(given: str) -> str:
     """Read an absolute URL, or nothing."""
     if given and not _ABSOLUTE_URL.fullmatch(given):

@@ -36,6 +36,8 @@ LEAST_COST = "least-cost"
 CONSOLIDATION_ORDERS = (FEWEST_PODS, LEAST_COST)
 """In which order nodes are looked at: as the page has it (R8), or by one formula (spec 3.6)."""
 
+METHODS = ("expiration", "drift", "emptiness", "consolidation")
+"""Which may be observed; in the order in which they act (001:15)."""
 
 _OURS = ("unmoor.", "cadence.")
 
@@ -100,6 +102,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     paused: Annotated[
         str, Meta(description="no method makes a node go: by=..., until=..., reason=..., or true")
     ] = ""
+    observe: Annotated[
+        tuple[str, ...],
+        Meta(description="methods whose commands are recorded and not carried out, with commas"),
+    ] = ()
     quiet_after_start_s: Annotated[
         float, Meta(description="no method acts until unmoor has looked on for so long")
     ] = 0.0
@@ -155,6 +161,8 @@ class Setting(msgspec.Struct, frozen=True):
                 return ""
             case bool():
                 return str(value).lower()
+            case tuple():
+                return ",".join(value)
             case dict():
                 return msgspec.json.encode(value).decode()
             case _:
@@ -270,6 +278,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unmoor.notReadyShareMost", "", "not_ready_share_most", reading.share),
     Setting("unmoor.failedCommandsMost", "", "failed_commands_most", reading.count(0)),
     Setting("unmoor.paused", "", "paused", reading.text),
+    Setting("unmoor.observe", "", "observe", reading.some_of(METHODS)),
     Setting(
         "unmoor.consolidationOrder", "", "consolidation_order", reading.one_of(CONSOLIDATION_ORDERS)
     ),

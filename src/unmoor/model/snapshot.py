@@ -40,11 +40,12 @@ Rows: TypeAlias = Table[K, V] | Past[K, V]
 class Identity(msgspec.Struct, frozen=True):
     """Who we are: ``cluster`` and the configured provider's ``scheme`` ("" when there is none).
 
-    Ownership is judged by it (decisions, "Ours").
+    Ownership is judged by it (decisions, "Ours"). ``is_observing``: we touch nothing.
     """
 
     cluster: str = ""
     scheme: str = ""
+    is_observing: bool = False
 
 
 class Unreadable(msgspec.Struct, frozen=True):

@@ -57,7 +57,8 @@ def _not_ready(view: View) -> Iterator[str]:
 def _failing(view: View) -> Iterator[str]:
     """It lasts until a person has taken one of them out of the ledger, or a command succeeds."""
     most = view.settings.failed_commands_most
-    over = [one for one in view.sorted(DISRUPTIONS) if one.status.finished_at is not None]
+    begun = [one for one in view.sorted(DISRUPTIONS) if not one.spec.is_observed]
+    over = [one for one in begun if one.status.finished_at is not None]
     over.sort(key=lambda one: (one.status.finished_at, one.name))
     last = over[-most:] if most else []
     if most and len(last) == most and all(one.has_failed for one in last):

@@ -23,7 +23,7 @@ from unmoor.model.moment import Moment, doubled_s, later, rfc3339
 from unmoor.model.node import Node
 from unmoor.model.provisioner import validate
 from unmoor.model.snapshot import View
-from unmoor.policy import drain, nomination, ownership, pause, pods
+from unmoor.policy import drain, nomination, observing, ownership, pause, pods
 from unmoor.policy.command import Candidate, Found, Judged
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -51,6 +51,7 @@ def judge(
     machine = view.machine_of(node)
     if machine is None or not ownership.is_ours(view, node):
         return Judged(_is_foreign(view, node, machine, method))
+    machine = observing.as_supposed(view, machine)
     out = _is_out(view, node, machine, method, running)
     if out is not None:
         return Judged(out)

@@ -20,6 +20,8 @@ from unmoor.policy.look import Look
 from unmoor.policy.simulation import Outcome
 from unmoor.policy.verdict import Reason, Verdict
 
+_NOT_BEGUN = frozenset({DisruptionPhase.PENDING, DisruptionPhase.OBSERVED})
+
 
 def why_not(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:
     """Return why a command is not right any more, None while it is. The types must be known."""
@@ -30,7 +32,7 @@ def why_not(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verd
     if words := _misfit(command, outcome):
         return _withdrawn(command, words)
     row = methods.row_of(command)
-    is_begun = command.phase is not DisruptionPhase.PENDING
+    is_begun = command.phase not in _NOT_BEGUN
     if row is None or row.holds is None or is_begun:
         return None  # What was paid for is not weighed again.
     return row.holds(look, command, nodes)
@@ -44,7 +46,7 @@ def types_unknown(command: Disruption, words: str) -> Verdict:
 def _misfit(command: Disruption, outcome: Outcome) -> str:
     if not outcome.is_possible:
         return f"not all pods would find a place any more: {outcome.why_not}"
-    is_begun = command.phase is not DisruptionPhase.PENDING
+    is_begun = command.phase not in _NOT_BEGUN
     announced = () if is_begun else command.spec.replacements
     if len(outcome.machines) != len(announced):
         needed = counted(len(outcome.machines), "new machine")

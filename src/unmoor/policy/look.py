@@ -8,6 +8,7 @@ Must not: decide anything.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cached_property
 
 from unmoor.engine.scene import Doubts
@@ -26,12 +27,20 @@ class Look:
         moment: Moment,
         simulator: Simulator | None = None,
         doubts: Doubts = Doubts(),
+        *,
+        is_observing: bool = False,
+        gone: Collection[str] = (),
     ) -> None:
-        """``simulator``: what the last look has found out. ``doubts``: what is not counted on."""
+        """``simulator``: what the last look has found out. ``doubts``: what is not counted on.
+
+        ``is_observing``: it is about what is only observed; ``gone``: nodes that would be gone.
+        """
         self.view = view
         self.moment = moment
         self._simulator = simulator
         self._doubts = doubts
+        self.is_observing = is_observing
+        self.gone = frozenset(gone)
         self.is_simulated = False
         """True once a method has asked for the simulation."""
 
@@ -45,4 +54,5 @@ class Look:
         types = stock.in_stock(sold.result, stock.sold_out(self.view, self.moment))
         wanting = provisionable.find(self.view, self.moment)
         simulator = self._simulator or Simulator()
-        return simulator.simulation(self.view, types, wanting, self._doubts)
+        found = simulator.simulation(self.view, types, wanting, self._doubts)
+        return found.beside(self.gone) if self.gone else found

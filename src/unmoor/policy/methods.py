@@ -19,9 +19,9 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
-from unmoor.policy import candidates, consolidation, emptiness, ownership
+from unmoor.policy import candidates, consolidation, emptiness, observing, ownership
 from unmoor.policy.candidates import Wants
-from unmoor.policy.command import Candidate, Judged, Proposal
+from unmoor.policy.command import Candidate, Judged, Proposal, refused
 from unmoor.policy.look import Look
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -95,7 +95,13 @@ def judged_again(view: View, disruption: Disruption, node: Node, moment: Moment)
             message=f'nobody knows the method "{disruption.spec.method}"',
         )
         return Judged(unknown)
-    return candidates.judge(view, node, row.method, row.wants, moment, running=disruption.name)
+    judged = candidates.judge(view, node, row.method, row.wants, moment, running=disruption.name)
+    if judged.candidate is None or disruption.spec.is_observed:
+        return judged
+    if words := observing.why(view, row.method, judged.candidate.provisioner):
+        message = f"it is only observed from now on: {words}"
+        return Judged(refused(judged.candidate, row.method, Reason.OBSERVED, message))
+    return judged
 
 
 def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) -> Verdict | None:

@@ -75,16 +75,39 @@ class Load(NamedTuple):
 class Simulation:
     """One view, asked again and again. Not to be shared between threads."""
 
-    def __init__(self, what_if: WhatIf, types: Mapping[str, InstanceType]) -> None:
-        """Ask ``what_if``. ``types``: by name, those on sale and those sold out."""
+    def __init__(
+        self,
+        what_if: WhatIf,
+        types: Mapping[str, InstanceType],
+        gone: Collection[str] = (),
+    ) -> None:
+        """Ask ``what_if``. ``types``: by name, those on sale and those sold out.
+
+        ``gone``: nodes that are gone in every answer.
+        """
         self.types = types
+        self._gone = frozenset(gone)
         self._what_if = what_if
         self._tenants = Tenants()
         self._loads: dict[str, Load] = {}
 
+    def beside(self, gone: Collection[str]) -> Simulation:
+        """Return the same, as if these nodes were gone already, and their pods elsewhere."""
+        return Simulation(self._what_if, self.types, gone)
+
     def without(self, nodes: Collection[str]) -> Outcome:
         """Return what would become of the pods of these nodes if they were gone."""
-        return Outcome(self._what_if.without(nodes))
+        if not self._gone:
+            return Outcome(self._what_if.without(nodes))
+        plan = self._what_if.without([*nodes, *sorted(self._gone.difference(nodes))])
+        known = {one.name: one for one in self._what_if.scene.places}
+        elsewhere = {pod.key for name in self._gone if name in known for pod in known[name].pods}
+        placements = {pod: at for pod, at in plan.placements.items() if pod not in elsewhere}
+        # What those alone would need is not bought for these.
+        machines = (
+            () if _is_no_more(plan, self._what_if.without(sorted(self._gone))) else plan.machines
+        )
+        return Outcome(msgspec.structs.replace(plan, placements=placements, machines=machines))
 
     def load_of(self, node: str) -> Load:
         """Return what the pods of a node that would move use, and what it has free besides."""
@@ -104,7 +127,7 @@ class Simulation:
         """Return what all nodes that take pods have free together, cpu and memory."""
         total = dict.fromkeys((resources.CPU, resources.MEMORY), 0)
         for place in self._what_if.scene.places:
-            if not place.is_cordoned:
+            if not place.is_cordoned and place.name not in self._gone:
                 for name in total:
                     total[name] += max(self._all_loads[place.name].free.get(name, 0), 0)
         return total
@@ -227,6 +250,14 @@ def _only_what_is_up(scene: Scene) -> Scene:
 
 def _is_up(place: Place) -> bool:
     return place.is_cordoned or (place.is_node and place.is_initialized and place.is_ready)
+
+
+def _is_no_more(plan: Plan, other: Plan) -> bool:
+    """It takes no more machines than the other, and no dearer ones."""
+    prices = (plan.price_usd_per_h, other.price_usd_per_h)
+    if None in prices or len(plan.machines) > len(other.machines):
+        return False
+    return prices[0] == prices[1]
 
 
 def _why_not(plan: Plan) -> str:

@@ -60,6 +60,8 @@ class Reason(StrEnum):
     """No method acts now: what is wrong with the cluster."""
     PAUSED = "paused"
     """A person has paused the cluster, the provisioner or the node: who, why, until when."""
+    OBSERVED = "observed"
+    """What would be done with it is recorded and not done, or is recorded already."""
     BUDGET_SPENT = "budget-spent"
     """As many nodes of its provisioner as its budgets allow are going already."""
     # Emptiness (001:53).

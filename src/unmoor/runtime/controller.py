@@ -19,7 +19,7 @@ from unmoor.model.settings import Settings
 from unmoor.model.snapshot import Identity
 from unmoor.runtime.informer import Informer, Report, ignore
 from unmoor.runtime.interpreter import Interpreter
-from unmoor.runtime.leader import Leader, LeaseTimes
+from unmoor.runtime.leader import LEASE, LEASE_OF_OBSERVERS, Leader, LeaseTimes
 from unmoor.runtime.loop import Loop
 from unmoor.runtime.ports import Api, Clock, Cloud, Executor, Query, Recorder
 from unmoor.runtime.reconciler import Reconciler
@@ -65,7 +65,10 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How one process differs from another. ``cluster`` overrides the settings' name."""
+    """How one process differs from another. ``cluster`` overrides the settings' name.
+
+    ``is_observing``: it touches nothing, and holds a lease of its own beside one that acts.
+    """
 
     identity: str = "unmoor"
     namespace: str = settings.NAMESPACE
@@ -75,6 +78,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """None: act without a lease, for one-shot commands and single-process rehearsals."""
     watched: tuple[Resource[Any], ...] = WATCHED
     settings: Settings = Settings()
+    is_observing: bool = False
 
 
 class Controller:
@@ -99,7 +103,7 @@ class Controller:
         self.options = options
         scheme = ports.cloud.scheme if ports.cloud is not None else ""
         cluster = options.cluster or options.settings.aws.cluster_name
-        self.store = Store(options.settings, Identity(cluster, scheme))
+        self.store = Store(options.settings, Identity(cluster, scheme, options.is_observing))
         self.story = Story()
         self.leader: Leader | None = None
         if options.lease is not None:
@@ -108,6 +112,7 @@ class Controller:
                 ports.clock,
                 identity=options.identity,
                 namespace=options.namespace,
+                name=LEASE_OF_OBSERVERS if options.is_observing else LEASE,
                 times=options.lease,
             )
         self._report = report or ignore
@@ -183,7 +188,8 @@ class Controller:
         if read == self.store.settings:
             return
         if not self.options.cluster and read.aws.cluster_name:
-            self.store.identity = Identity(read.aws.cluster_name, self.store.identity.scheme)
+            known = self.store.identity
+            self.store.identity = msgspec.structs.replace(known, cluster=read.aws.cluster_name)
         self.store.configure(read)
         self.loop.wake_all()
 

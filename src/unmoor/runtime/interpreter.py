@@ -30,6 +30,7 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
+    Suppose,
     Terminate,
 )
 from unmoor.model.base import JSON, Ref
@@ -70,7 +71,7 @@ _QUESTIONS: dict[Asked, Callable[[Cloud, str], Awaitable[Any]]] = {
 }
 _BUG = Problem(ProblemKind.UNKNOWN, "a bug of ours")
 _Asking: TypeAlias = (
-    Patch | Create | Delete | Evict | Launch | Terminate | Observe | Nominate | Avoid
+    Patch | Create | Delete | Evict | Launch | Terminate | Observe | Nominate | Avoid | Suppose
 )
 """What has an answer that must be waited for: everything but Publish."""
 
@@ -154,12 +155,15 @@ class Interpreter:
                 return await self._terminate(effect)
             case Observe():
                 return await self._observe(effect)
-            case Nominate() | Avoid():
+            case Nominate() | Avoid() | Suppose():
                 self._note(effect)
                 return None
 
-    def _note(self, effect: Nominate | Avoid) -> None:
+    def _note(self, effect: Nominate | Avoid | Suppose) -> None:
         """What we know ourselves is kept where answers are."""
+        if isinstance(effect, Suppose):
+            self._answer(Asked.SUPPOSED, effect.machine.uid, effect.conditions, None)
+            return
         if isinstance(effect, Avoid):
             self._answer(Asked.NO_SHOW, effect.subject, effect.times, None)
             return

@@ -23,6 +23,9 @@ from unmoor.model.kinds import LEASES
 from unmoor.model.moment import rfc3339_micro
 from unmoor.runtime.ports import Api, ApiError, Clock, PortError
 
+LEASE = "unmoor"
+LEASE_OF_OBSERVERS = "unmoor-observe"
+"""Who only observes is in nobody's way."""
 COUNT_MOST = 2**31 - 1
 """The server refuses a lease with a larger count, whoever wrote the one before."""
 RELEASE_LIMIT_S = 1.0
@@ -54,7 +57,7 @@ class Leader:
         *,
         identity: str,
         namespace: str,
-        name: str = "unmoor",
+        name: str = LEASE,
         times: LeaseTimes = LeaseTimes(),
     ) -> None:
         """``identity`` must differ between instances."""

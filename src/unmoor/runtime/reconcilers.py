@@ -13,6 +13,9 @@ Must not: decide anything.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 
 from unmoor.lifecycle import (
     consistency,
@@ -21,23 +24,26 @@ from unmoor.lifecycle import (
     garbage,
     leases,
     machine,
+    observed,
     provisioner,
     provisioning,
     settings,
     termination,
     unreadable,
 )
+from unmoor.lifecycle.step import Step
 from unmoor.model.base import Key as ObjectKey
 from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.disruption import Disruption
 from unmoor.model.machine import Machine
+from unmoor.model.moment import Moment
 from unmoor.model.names import NODE_LEASES
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
 from unmoor.model.storage import VolumeAttachment
-from unmoor.runtime.reconciler import ONE, Reconciler, Wake, Where, either
+from unmoor.runtime.reconciler import ONE, Reconciler, StepFunction, Wake, Where, either
 
 # Nodes that are on their way out.
 
@@ -207,6 +213,13 @@ def our_settings(view: View, old: ConfigMap | None, new: ConfigMap | None) -> It
     return (new.key,) if new is not None else ()
 
 
+def _harmless(step: StepFunction) -> StepFunction:
+    def observe(view: View, key: Any, memory: Any, moment: Moment) -> Step[Any]:
+        return observed.harmless(step(view, key, memory, moment))
+
+    return observe
+
+
 RECONCILERS: tuple[Reconciler, ...] = (
     Reconciler(
         name="termination",
@@ -297,3 +310,10 @@ RECONCILERS: tuple[Reconciler, ...] = (
     ),
 )
 """Every controller, in the order in which the page of controllers lists them."""
+
+OBSERVING: tuple[Reconciler, ...] = tuple(
+    msgspec.structs.replace(row, step=_harmless(row.step))
+    for row in RECONCILERS
+    if row.name in {"disruption-conditions", "deprovisioning", "unreadable", "settings"}
+)
+"""Those of a process that only observes: they decide, and none touches a node, pod or machine."""

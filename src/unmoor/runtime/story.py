@@ -24,6 +24,7 @@ from unmoor.lifecycle.effects import (
     Observe,
     Patch,
     Publish,
+    Suppose,
     Terminate,
 )
 from unmoor.lifecycle.step import Step
@@ -165,6 +166,8 @@ def describe(effect: AnyEffect) -> str:
             return f"nominate {counted(len(effect.places), 'place')} for {counted(pods, 'pod')}"
         case Avoid():
             return f"avoid {effect.subject}: {effect.times} in a row"
+        case Suppose():
+            return f"suppose conditions of {effect.machine}"
         case Publish():
             return f"publish {effect.reason} on {effect.regarding}: {effect.message}"
 

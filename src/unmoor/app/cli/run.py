@@ -57,6 +57,7 @@ def _cluster_name(_context: click.Context, _option: click.Parameter, given: str)
         "unmoor run --cluster-name shop",
         "unmoor run --context kind --cloud simulated --cluster-name shop --log-format text",
         "unmoor run --cluster-name shop --cloud simulated --prices prices.csv --keep-rest",
+        "unmoor run --cluster-name shop --observe",
         "unmoor run --cluster-name shop --metrics-port 0 --health-port 0",
     ),
 )
@@ -92,6 +93,12 @@ def _cluster_name(_context: click.Context, _option: click.Parameter, given: str)
     show_default=True,
     metavar="NAME",
     help="The ConfigMap with the settings.",
+)
+@click.option(
+    "--observe",
+    is_flag=True,
+    help="Decide and record what would be done (kubectl get disruptions), and touch no node, pod "
+    "or machine.",
 )
 @click.option(
     "--address",
