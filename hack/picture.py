@@ -19,7 +19,7 @@ BEGINS = "A node is deleted"
 """What comes before it is the cluster coming up."""
 LIMIT_S = 60
 COLUMNS = 96
-BYTES_MAX = 60_000
+BYTES_MAX = 72_000
 STAMP = re.compile(r" *\d+:\d\d\.\d  \w+ +")
 """The beginning of a line of the story; what does not fit is indented below it."""
 OUTSIDE = re.compile(r"\s*@font-face \{.*?\}|\s*<!--.*?-->", re.DOTALL)

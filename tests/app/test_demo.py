@@ -42,11 +42,16 @@ def test_the_shipped_story_holds_and_tells_what_it_cost() -> None:
     assert result.exit_code == 0, result.output
     assert len(ending["checks"]) > 3
     assert all(check["held"] for check in ending["checks"])
-    assert len(ending["nodes_removed"]) == 2
-    assert ending["evictions"] == 3
+    assert len(ending["nodes_removed"]) == 6
+    assert ending["evictions"] == 4
     assert ending["refusals"] > 0, "the budget had to hold something back"
     assert 0 < ending["usd_per_h_after"] < ending["usd_per_h_before"]
     assert ending["spent_usd"] > 0
+    saved = ending["saved"]
+    assert (saved["commands"], saved["moved_pods"]) == (2, 1)
+    # The other two nodes that are gone cost less.
+    fallen = ending["usd_per_h_before"] - ending["usd_per_h_after"]
+    assert 0 < saved["usd_per_h"] <= fallen
 
 
 def test_the_story_is_told_in_order_and_names_who_does_what() -> None:
@@ -72,7 +77,18 @@ def test_the_story_is_told_in_order_and_names_who_does_what() -> None:
         "Nodes that fall empty",
         "is empty; its time begins to run",
         "is Succeeded",
-        "USD/h",
+        "The bill falls",
+        "kubectl scale deployment/shop/gallery --replicas=3",
+        "is Pending: empty, saves 0.459 USD/h",
+        "is Succeeded",
+        "the machines cost",
+        "1 pod fit elsewhere with one cheaper machine, saves 0.0765 USD/h; first comes c6a.large",
+        "is Launching",
+        "is ready for pods",
+        "is Deleting",
+        "is Succeeded",
+        "the machines cost 0.4887 USD/h now",
+        "consolidation: 2 commands save 0.5355 USD/h and moved 1 pod",
     ]
     for beat in beats:
         _, found, told = told.partition(beat)

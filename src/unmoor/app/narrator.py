@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from unmoor.app import evening
 from unmoor.app.bill import Bill
 from unmoor.app.bookings import Bookings
 from unmoor.app.told import Told
@@ -24,7 +25,7 @@ from unmoor.lifecycle.registration import STARTUP_TAINTS_EXIST
 from unmoor.model import names
 from unmoor.model.base import condition_of
 from unmoor.model.cluster import Instance
-from unmoor.model.disruption import Disruption
+from unmoor.model.disruption import Disruption, DisruptionPhase
 from unmoor.model.instance import InstanceType
 from unmoor.model.machine import MACHINE_INITIALIZED, Machine
 from unmoor.model.money import usd_per_h
@@ -241,7 +242,11 @@ class Narrator:
             return
         nodes = ", ".join(node.name for node in new.spec.nodes)
         why = f": {new.status.message}" if new.status.message else ""
+        if old is None and evening.is_to_save(new):
+            why = f": {_decided(new)}"
         self.tell("unmoor", f"disruption {new.name} ({nodes}) is {new.phase}{why}")
+        if evening.is_to_save(new) and new.phase is DisruptionPhase.SUCCEEDED:
+            self.tell("cluster", f"the machines cost {self.bill.fleet().said('USD/h')} now")
 
     def _instance(self, old: Instance | None, new: Instance | None) -> None:
         """A machine that was told to go, has died, or whose object somebody removed."""
@@ -322,6 +327,15 @@ class Narrator:
             if pod not in self._held:
                 self.tell(who, f"asked {pod} to go: its budget says not yet")
             self._held.add(pod)
+
+
+def _decided(command: Disruption) -> str:
+    """Why its nodes go, and what comes in their stead."""
+    spec = command.spec
+    is_said = not spec.saving_per_hour or "saves" in spec.reason
+    saves = "" if is_said else f", saves {usd_per_h(float(spec.saving_per_hour))}"
+    instead = f"; first comes {spec.replacement_summary}" if spec.replacements else ""
+    return f"{spec.reason}{saves}{instead}"
 
 
 def _called(verdict: Verdict) -> str:

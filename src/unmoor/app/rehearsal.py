@@ -1,8 +1,9 @@
 """A rehearsal: a person's manifests come up in a simulated cluster, and nodes are taken out of it.
 
-Four chapters: the cluster comes up, from pods that wait or from machines that are given; the node
-with the most pods is deleted; nodes that fall empty go when their time is up; what happened, what
-it cost, and whether everything held.
+Five chapters: the cluster comes up, from pods that wait or from machines that are given; the node
+with the most pods is deleted; nodes that fall empty go when their time is up; in the evening
+workloads shrink, and consolidation makes the bill fall; what happened, what it cost, and whether
+everything held.
 
 Must not: print. ``app.cli.demo`` shows the lines.
 """
@@ -17,17 +18,17 @@ from typing import Any
 
 import msgspec
 
-from unmoor.app import loading, manifests
+from unmoor.app import evening, loading, manifests
 from unmoor.app.bill import Cost
 from unmoor.app.cli.command import Failure
 from unmoor.app.narrator import Line, Narrator
+from unmoor.app.overruns import Overruns
 from unmoor.app.price_books import Offer
 from unmoor.cloud.simulated import SimulatedCloud
 from unmoor.model import kinds, names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.node import Node
 from unmoor.model.pod import Pod
-from unmoor.model.selector import SelectorError, matches
 from unmoor.model.wording import counted, named
 from unmoor.runtime.controller import Options
 from unmoor.runtime.informer import Informer
@@ -79,6 +80,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[Line]
     checks: list[Check]
     cost: Cost
+    saved: evening.Saved
     unused: list[str]
     evictions: int
     refusals: int
@@ -119,8 +121,7 @@ class Rehearsal:
         self._lines: list[Line] = []
         self._say = say
         self._chapter = chapter
-        self._overrun: list[str] = []
-        self._was_healthy: set[str] = set()
+        self._overruns = Overruns()
         self._changed_at = 0.0
 
     async def play(self) -> Ending:
@@ -157,12 +158,14 @@ class Rehearsal:
         before = bill.fleet()
         checks = await self._drain()
         checks += await self._empty()
+        checks += await self._evening()
         await self._come_to_rest()
         checks = [*self._placed(), *checks, *self._tidy()]
         return Ending(
             lines=self._lines,
             checks=checks,
             cost=bill.cost(self._prices, before, narrator.at_s),
+            saved=evening.saved(self._store),
             unused=narrator.bookings.unused(),
             evictions=narrator.counts["evictions"],
             refusals=narrator.counts["refusals"],
@@ -248,7 +251,6 @@ class Rehearsal:
         return [
             Check(f"node {busiest.name} was drained, ended and released", is_gone),
             Check("every workload has as many ready pods as before", is_settled, missing),
-            Check("no disruption budget was overrun", not self._overrun, "; ".join(self._overrun)),
         ]
 
     def _ours(self) -> list[Node]:
@@ -306,11 +308,36 @@ class Rehearsal:
             for pod in self._store.sorted(kinds.PODS)
         )
         empty = any(machine.is_empty for machine in self._store.sorted(kinds.MACHINES))
-        running = any(not d.phase.is_final for d in self._store.sorted(kinds.DISRUPTIONS))
-        is_calm = self._narrator.at_s - self._changed_at >= CALM_S
-        return is_calm and not (ending or empty or running)
+        return self._is_at_rest() and not (ending or empty)
+
+    def _is_at_rest(self) -> bool:
+        running = any(one.is_running for one in self._store.sorted(kinds.DISRUPTIONS))
+        return self._narrator.at_s - self._changed_at >= CALM_S and not running
 
     # Chapter 4.
+
+    async def _evening(self) -> list[Check]:
+        shrinking = evening.wanted(self._objects)
+        if not shrinking:
+            return []
+        self._chapter("The bill falls")
+        narrator, before = self._narrator, evening.saved(self._store)
+        costly = narrator.bill.fleet()
+        narrator.tell("cluster", f"the machines cost {costly.said('USD/h')}")
+        for ref, replicas in shrinking:
+            narrator.tell("you", f"kubectl scale {ref} --replicas={replicas}")
+            await self._world.api.patch(ref, {"spec": {"replicas": replicas}})
+        self._changed_at = narrator.at_s
+        is_over = await self._until(self._is_at_rest, EMPTY_LIMIT_S)
+        narrator.tell("cluster", f"the machines cost {narrator.bill.fleet().said('USD/h')}")
+        done = evening.saved(self._store)
+        has_fallen = narrator.bill.fleet().usd < costly.usd
+        return [
+            Check("no command is half done", is_over),
+            Check("the bill has fallen", done.commands > before.commands and has_fallen, str(done)),
+        ]
+
+    # Chapter 5.
 
     def _tidy(self) -> list[Check]:
         self._chapter("What came of it")
@@ -326,7 +353,9 @@ class Rehearsal:
             and instance.provider_id not in known
         ]
         crashes = self._narrator.counts["crashes"]
+        overrun = "; ".join(self._overruns.found)
         return [
+            Check("no disruption budget was overrun", not overrun, overrun),
             Check("no cordon of ours is left", not cordoned, ", ".join(cordoned)),
             Check("no machine runs without a node", not leaked, ", ".join(leaked)),
             Check(
@@ -346,32 +375,10 @@ class Rehearsal:
         self._changed_at = self._narrator.at_s
         self._narrator.see(old, new)
         if kind in {"Pod", "PodDisruptionBudget"}:
-            self._watch_budgets()
+            self._overruns.look(self._store)
 
     def _hear(self, record: Record) -> None:
         self._narrator.hear(record)
-
-    def _watch_budgets(self) -> None:
-        """Independent of unmoor and of the server: does each budget hold at every moment?"""
-        for budget in self._store.sorted(kinds.BUDGETS):
-            name = f"{budget.namespace}/{budget.name}"
-            needed = budget.status.desired_healthy
-            healthy = sum(
-                self._is_healthy_under(pod, budget.spec.selector)
-                for pod in self._store.sorted(kinds.PODS)
-                if pod.namespace == budget.namespace
-            )
-            if healthy >= needed > 0:
-                self._was_healthy.add(name)
-            elif name in self._was_healthy and healthy < needed:
-                self._overrun.append(f"{name} had {healthy} healthy pods, needs {needed}")
-
-    @staticmethod
-    def _is_healthy_under(pod: Pod, selector: Any) -> bool:
-        try:
-            return pod.is_ready and not pod.is_deleting and matches(selector, pod.metadata.labels)
-        except SelectorError:
-            return False
 
     async def _until(self, holds: Callable[[], bool], within_s: float) -> bool:
         ends_at = self._narrator.at_s + within_s

@@ -61,8 +61,9 @@ def demo(folder: Path | None, seed: int, pace: float | None, output: str, **pric
     FOLDER holds Provisioners, workloads and budgets, and perhaps Machines, as YAML; without it, a
     small shop is played. Machines are ordered for the pods that wait. Kinds that a simulated
     cluster does not serve are left out, which is said. A node is deleted and drained while its
-    budgets hold, empty nodes go when their time is up, and it ends with what it cost. The exit code
-    is 1 if anything did not hold.
+    budgets hold, and empty nodes go when their time is up. Deployments with the annotation
+    sim.unmoor.dev/evening-replicas shrink to that, and consolidation makes the bill fall. It ends
+    with what was saved and what it cost. The exit code is 1 if anything did not hold.
     """
     from rich.console import Console  # noqa: PLC0415 - `unmoor --help` must not import these
 
@@ -123,6 +124,8 @@ def _show_ending(console: Console, ending: Ending) -> None:
     )
     for line in ending.cost.lines(BEFORE, f"these {minutes:.0f} min {seconds:.0f} s cost"):
         say(line)
+    if ending.saved.commands:
+        say(str(ending.saved))
     if ending.unused:
         say(f"no pod ever came to {', '.join(ending.unused)}")
     say()
