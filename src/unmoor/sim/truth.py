@@ -64,8 +64,7 @@ class Truth:
         self.begun: dict[str, tuple[str, float]] = {}
         """Commands, by uid: which process has begun them, and when."""
         self.withdrawn: dict[str, tuple[JSON, float]] = {}
-        """Commands, by uid, that a person has taken away before they were over: what each was like,
-        and when."""
+        """Commands, by uid, that a person took away too early: what each was like, and when."""
         self.ended_at: dict[str, float] = {}
         """When each command, by name, was over, or taken away."""
         self.risen: set[str] = set()
