@@ -24,7 +24,7 @@ from unmoor.model.wording import counted
 from unmoor.policy import allowance, budgets, candidates, disruption_cost, multi_node
 from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused, wanted
 from unmoor.policy.look import Look
-from unmoor.policy.removal import Refused, Removal, removal_of
+from unmoor.policy.removal import NO_PLACE, Refused, Removal, removal_of
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 UNCONSOLIDATABLE = "Unconsolidatable"
@@ -61,13 +61,27 @@ def propose(look: Look) -> Proposal:
     removal = multi_node.find(look, eligible)
     if removal is not None:
         return _proposed(found, removal, _words(removal))
-    refusals: dict[str, Refused] = {}
+    refusals = _hopeless(look, eligible)
     for one in eligible:
+        if one.node.uid in refusals:
+            continue
         single = removal_of(look, [one])
         if isinstance(single, Removal):
             return _proposed(found, single, _words(single))
         refusals[one.node.uid] = single
     return proposal(_with_reasons(found, refusals), (), "")
+
+
+def _hopeless(look: Look, eligible: Sequence[Candidate]) -> dict[str, Refused]:
+    """Those of which it is certain before anything is simulated, by the uid of the node."""
+    if look.simulation is None:
+        return {}
+    why = look.simulation.hopeless([one.node.name for one in eligible])
+    return {
+        one.node.uid: Refused(Reason.NO_PLACE, f"{NO_PLACE}: {why[one.node.name]}")
+        for one in eligible
+        if one.node.name in why
+    }
 
 
 def holds(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:

@@ -10,7 +10,8 @@ Must not: choose nodes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 from math import inf
 
 import msgspec
@@ -18,6 +19,7 @@ import msgspec
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.sites import offerings_of
 from unmoor.model import names
+from unmoor.model.disruption import MovedOwner
 from unmoor.model.instance import InstanceType
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.moment import later, rfc3339
@@ -28,6 +30,7 @@ from unmoor.policy.look import Look
 from unmoor.policy.simulation import Outcome, Simulation
 from unmoor.policy.verdict import Reason
 
+NO_PLACE = "not all pods would schedule"
 SPOT_TYPES_LEAST = 15
 """So many cheaper types must there be where spot replaces spot (R9, spec 3.11)."""
 
@@ -66,12 +69,27 @@ def removal_of(look: Look, nodes: Collection[Candidate]) -> Removal | Refused:
     return judged(look, simulation, tuple(nodes), outcome)
 
 
+def possible(look: Look, nodes: Collection[Candidate]) -> Removal | None:
+    """Return what it takes to do without these nodes, None when they stay.
+
+    Why nothing is possible is not asked, which takes longer than to find out that it is not.
+    """
+    simulation = look.simulation
+    if simulation is None:
+        return None
+    outcome = simulation.without([one.node.name for one in nodes])
+    if not outcome.is_possible:
+        return None
+    found = judged(look, simulation, tuple(nodes), outcome)
+    return found if isinstance(found, Removal) else None
+
+
 def judged(
     look: Look, simulation: Simulation, nodes: tuple[Candidate, ...], outcome: Outcome
 ) -> Removal | Refused:
     """Return what an outcome of the simulation means for these nodes."""
     if not outcome.is_possible:
-        return Refused(Reason.NO_PLACE, f"not all pods would schedule: {outcome.why_not}")
+        return Refused(Reason.NO_PLACE, f"{NO_PLACE}: {outcome.why_not}")
     price = price_of(nodes, simulation)
     if not outcome.machines:
         return Removal(nodes, outcome.plan, price, price)
@@ -98,27 +116,41 @@ def judged(
     return Removal(nodes, plan, price, saving)
 
 
+def replaceable(look: Look, nodes: Iterable[Candidate]) -> list[Candidate]:
+    """Return those that a replacement may be part of for what they are and have on them."""
+    lately = {moved.uid for _, _, moved in _lately_moved(look)}
+    return [
+        one
+        for one in nodes
+        if (look.view.settings.spot_to_spot or not is_spot(one)) and lately.isdisjoint(_owners(one))
+    ]
+
+
 def _moved_lately(look: Look, nodes: Iterable[Candidate]) -> str:
     """Say which workload a replacement would move again so soon, "" for none."""
+    owners = {uid for one in nodes for uid in _owners(one)}
+    for name, until, moved in _lately_moved(look):
+        if moved.uid in owners:
+            return (
+                f"{moved.kind} {moved.namespace}/{moved.name} was moved by {name}, and "
+                f"no replacement moves it again until {rfc3339(until)} "
+                "(unmoor.movedWorkloadRespect)"
+            )
+    return ""
+
+
+def _owners(candidate: Candidate) -> Iterator[str]:
+    controllers = (pod.metadata.controller for pod in candidate.pods)
+    return (one.uid for one in controllers if one is not None)
+
+
+def _lately_moved(look: Look) -> Iterator[tuple[str, datetime, MovedOwner]]:
+    """By which command, until when that is respected, and who was moved."""
     respect_s = look.view.settings.moved_workload_respect_s
-    owners = {
-        pod.metadata.controller.uid: pod
-        for one in nodes
-        for pod in one.pods
-        if pod.metadata.controller is not None
-    }
     for command in look.view.sorted(DISRUPTIONS):
         ended = command.status.finished_at
-        if ended is None or look.moment.wall >= later(ended, respect_s):
-            continue
-        for moved in command.spec.moved:
-            if moved.uid in owners:
-                return (
-                    f"{moved.kind} {moved.namespace}/{moved.name} was moved by {command.name}, and "
-                    f"no replacement moves it again until {rfc3339(later(ended, respect_s))} "
-                    "(unmoor.movedWorkloadRespect)"
-                )
-    return ""
+        if ended is not None and look.moment.wall < later(ended, respect_s):
+            yield from ((command.name, later(ended, respect_s), one) for one in command.spec.moved)
 
 
 def price_of(nodes: Iterable[Candidate], simulation: Simulation) -> float | None:

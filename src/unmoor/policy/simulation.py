@@ -66,10 +66,14 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Load(NamedTuple):
-    """What would move from a node, and what it has free besides; cpu in milli-cores."""
+    """What would move from a node, and what it has free besides; cpu in milli-cores.
+
+    ``is_open``: pods may be moved to it.
+    """
 
     used: Resources
     free: Resources
+    is_open: bool = True
 
 
 class Simulation:
@@ -109,6 +113,10 @@ class Simulation:
         )
         return Outcome(msgspec.structs.replace(plan, placements=placements, machines=machines))
 
+    def moved_from(self, node: str) -> list[Pod]:
+        """Return who looks for another place when a node goes: guests that will come to it, too."""
+        return self._what_if.moved((node,))
+
     def load_of(self, node: str) -> Load:
         """Return what the pods of a node that would move use, and what it has free besides."""
         return self._all_loads[node] if node in self._all_loads else Load({}, {})
@@ -123,9 +131,15 @@ class Simulation:
         ]
         return max(shares, default=0.0)
 
-    def free(self) -> dict[str, int]:
-        """Return what all nodes that take pods have free together, cpu and memory."""
-        total = dict.fromkeys((resources.CPU, resources.MEMORY), 0)
+    def needs_of(self, pod: Pod) -> Resources:
+        """Return what a pod uses on its node; cpu in milli-cores."""
+        return self._tenants.of(pod)[1]
+
+    def free(
+        self, resource_names: Iterable[str] = (resources.CPU, resources.MEMORY)
+    ) -> dict[str, int]:
+        """Return what all nodes that take pods have free together of each of these."""
+        total = dict.fromkeys(resource_names, 0)
         for place in self._what_if.scene.places:
             if not place.is_cordoned and place.name not in self._gone:
                 for name in total:
@@ -142,7 +156,8 @@ class Simulation:
         used = resources.total(self._tenants.of(pod)[1] for pod in place.pods if _is_moved(pod))
         there = resources.total(self._tenants.of(pod)[1] for pod in place.pods)
         taken = resources.add(place.reserved, there)
-        return Load(used, resources.subtract(place.allocatable, taken))
+        free = resources.subtract(place.allocatable, taken)
+        return Load(used, free, is_open=not place.is_cordoned)
 
     def hopeless(self, nodes: Iterable[str]) -> dict[str, str]:
         """Return which of these nodes certainly cannot go by themselves, and why; not all such."""

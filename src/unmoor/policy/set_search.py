@@ -1,0 +1,172 @@
+"""Which set of nodes saves most when it goes, with one machine in its stead or none?
+
+Room is what is scarce: a node that goes takes its free room along and asks for more. So those come
+first that cost most for the room that they have, the emptier before the fuller, as many as adding
+up allows. What has no place then says by how much that was too many; those that have such pods and
+are worth least stay, until everybody has a place. Then what was left out is tried once more.
+
+A machine lies in one zone, and pods that spread over zones, or have a disk in one, stay in theirs:
+so with a machine it is tried zone by zone.
+
+Must not: go on when the purse is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from unmoor.model import names
+from unmoor.policy.command import NODES_MAX, Candidate
+from unmoor.policy.look import Look
+from unmoor.policy.removal import Removal, possible, price_of, replaceable
+from unmoor.policy.room import NOTHING, Room, amounts_of, fits, minus, plus
+from unmoor.policy.simulation import Outcome, Simulation
+
+FILL_WEIGHT = 0.5
+"""A full node is worth so much less than an empty one: its pods have to move."""
+WORTH_TRYING = 0.02
+"""More nodes are tried while they might add such a share to what is saved."""
+MORE_TRIES = 4
+"""So many times are more nodes tried besides a set that may go."""
+HASTE = 1.5
+"""Each time that some are still too many, so many times more stay than adding up says."""
+
+
+class Purse:
+    """What a search may still spend: so many pods placed."""
+
+    def __init__(self, placed: int) -> None:
+        """Begin with this."""
+        self.left = placed
+
+    def spend(self, nodes: Iterable[Candidate]) -> bool:
+        """Pay for one simulation; False when there is not enough left."""
+        self.left -= sum(len(one.pods) for one in nodes)
+        return self.left >= 0
+
+
+def best_sets(
+    look: Look, room: Room, candidates: Sequence[Candidate], purse: Purse
+) -> Iterator[Removal]:
+    """Return what it takes to do without the best sets found: without a machine, then with one."""
+    simulation = look.simulation
+    assert simulation is not None, "without a simulation nothing is searched"
+    hopeless = simulation.hopeless([one.node.name for one in candidates])
+    hopeful = [one for one in candidates if one.node.name not in hopeless]
+    ordered = _ordered(simulation, room, hopeful)
+    groups = [(ordered, 0)]
+    zones: dict[str, list[Candidate]] = {}
+    for one in replaceable(look, ordered):
+        zones.setdefault(one.node.metadata.labels.get(names.ZONE, ""), []).append(one)
+    groups += [(zones[zone], 1) for zone in sorted(zones)]
+    for group, machines in groups:
+        removal = _Search(look, simulation, room, purse, machines).run(group)
+        if removal is not None:
+            yield removal
+
+
+def _ordered(
+    simulation: Simulation, room: Room, candidates: Iterable[Candidate]
+) -> list[Candidate]:
+    """Those that should go most first: what they cost for their share of all free room."""
+
+    def worth(one: Candidate) -> float:
+        given_up = zip(room.share_of(one).given_up, room.free, strict=True)
+        scarce = sum(mine / whole for mine, whole in given_up if whole > 0)
+        price = price_of([one], simulation) or 0.0
+        return price * (1.0 - FILL_WEIGHT * simulation.fill_of(one.node.name)) / max(scarce, 1e-9)
+
+    return sorted(candidates, key=lambda one: (-worth(one), one.node.name))
+
+
+class _Search:
+    """One search. ``machines``: so many may come."""
+
+    def __init__(
+        self, look: Look, simulation: Simulation, room: Room, purse: Purse, machines: int
+    ) -> None:
+        self._look = look
+        self._simulation = simulation
+        self._room = room
+        self._purse = purse
+        self._machines = machines
+
+    def run(self, ordered: Sequence[Candidate]) -> Removal | None:
+        """Begin with as many as may go, let some stay until all fit, add what still does."""
+        more = self._room.largest if self._machines else NOTHING
+        going = self._room.as_many(ordered, more)[:NODES_MAX]
+        haste = 1.0
+        while going and self._purse.spend(going):
+            outcome = self._without(going)
+            staying = self._too_many(outcome, going, haste)
+            if not staying:
+                found = possible(self._look, going)
+                return None if found is None else self._with_more(found, ordered)
+            going = _less(going, staying)
+            haste *= HASTE
+        return None
+
+    def _without(self, going: Iterable[Candidate]) -> Outcome:
+        return self._simulation.without([one.node.name for one in going])
+
+    def _too_many(
+        self, outcome: Outcome, going: Sequence[Candidate], haste: float
+    ) -> list[Candidate]:
+        """Those that had better stay, worth least first, so that others' pods have room."""
+        machines = sorted(outcome.machines, key=lambda one: (-len(one.pods), one.name))
+        outside = {pod for machine in machines[self._machines :] for pod in machine.pods}
+        refused = set(outcome.refused)
+        outside |= refused
+        misfits = [
+            (one, [pod for pod in self._simulation.moved_from(one.node.name) if pod.key in outside])
+            for one in going
+        ]
+        missing = NOTHING
+        for _, pods in misfits:
+            for pod in pods:
+                missing = plus(missing, amounts_of(self._simulation.needs_of(pod)))
+        missing = tuple(int(amount * haste) for amount in missing)
+        # Who has no place even on a new machine lacks more than room: half of their nodes stay.
+        stuck = sum(any(pod.key in refused for pod in pods) for _, pods in misfits)
+        staying: list[Candidate] = []
+        for one, pods in reversed(misfits):
+            is_stuck = any(pod.key in refused for pod in pods)
+            if pods and (not staying or not fits(missing, NOTHING) or (is_stuck and stuck > 1)):
+                staying.append(one)
+                stuck -= 2 if is_stuck else 0
+                missing = minus(missing, self._room.share_of(one).given_up)
+        return staying
+
+    def _with_more(self, best: Removal, ordered: Sequence[Candidate]) -> Removal:
+        """Add what still fits, and leave out again who is too many."""
+        if self._machines:
+            return best
+        waiting, haste = _less(ordered, best.nodes), 1.0
+        for _ in range(MORE_TRIES):
+            more = self._room.as_many(waiting, besides=best.nodes)
+            tried = [*best.nodes, *more][:NODES_MAX]
+            is_worth_it = _price(more, self._simulation) > WORTH_TRYING * _saved(best)
+            if not more or not is_worth_it or not self._purse.spend(tried):
+                break
+            found = possible(self._look, tried)
+            if found is not None and not found.is_replacement:
+                best, waiting = found, _less(waiting, more)
+                continue
+            left = _less(more, self._too_many(self._without(tried), tried, haste))
+            # Where only pods of those that go already lack a place, there is no room for so many.
+            waiting = left if len(left) < len(more) else more[: len(more) // 2]
+            haste *= HASTE
+        return best
+
+
+def _less(ordered: Iterable[Candidate], some: Iterable[Candidate]) -> list[Candidate]:
+    names_of = {one.node.name for one in some}
+    return [one for one in ordered if one.node.name not in names_of]
+
+
+def _price(nodes: Iterable[Candidate], simulation: Simulation) -> float:
+    return sum(price_of([one], simulation) or 0.0 for one in nodes)
+
+
+def _saved(removal: Removal) -> float:
+    return removal.saving_usd_per_h or 0.0
