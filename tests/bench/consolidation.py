@@ -57,10 +57,10 @@ def read_convergence(raw: dict[str, Any]) -> Iterator[Figure]:
         yield Figure(f"{int(nodes):,} nodes: price before", first["first_usd_per_h"], "USD/h")
         yield Figure(f"{int(nodes):,} nodes: bound", first["bound_usd_per_h"], "USD/h")
         for way, words in WAYS.items():
-            yield from _way(f"{int(nodes):,} nodes, {words}", ways[way], way == "ours")
+            yield from _way(f"{int(nodes):,} nodes, {words}", ways[way], is_ours=way == "ours")
 
 
-def _way(name: str, one: dict[str, Any], is_ours: bool) -> Iterator[Figure]:
+def _way(name: str, one: dict[str, Any], *, is_ours: bool) -> Iterator[Figure]:
     large = is_ours and one["nodes"] > min(CLUSTERS)
     saved = one["first_usd_per_h"] - one["last_usd_per_h"]
     yield Figure(f"{name}: price after", one["last_usd_per_h"], "USD/h")
@@ -93,11 +93,11 @@ BENCHMARKS = (
         "Where consolidation ends",
         "Generated clusters at about 60 % of their requests, with constraints of pods, of which "
         "every node may go. Command by command, until nothing more pays; what is planned is what "
-        "happens, and no time passes, so what was moved lately does not count. The page's plain "
-        "way is the bisection over its order, then single nodes, whatever it saves. The bound "
-        "knows cpu and memory alone: nodes are divisible, pods a liquid, and every machine is the "
-        "cheapest that is sold, spot or not. No cluster reaches it: nothing replaces a spot node, "
-        "and one command brings one machine at most.",
+        "happens, and no time passes, so what was moved lately does not count; 60 commands at "
+        "most. The page's plain way is the bisection over its order, then single nodes, whatever "
+        "it saves. The bound knows cpu and memory alone: nodes are divisible, pods a liquid, and "
+        "every machine is the cheapest that is sold, spot or not. No cluster reaches it: nothing "
+        "replaces a spot node, and one command brings one machine at most.",
         convergence,
         read_convergence,
     ),

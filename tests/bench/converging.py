@@ -47,7 +47,7 @@ NOT_FREE = frozenset(
     )
 )
 """What keeps nodes from being consolidated at all says nothing about the search."""
-COMMANDS_MAX = 400
+COMMANDS_MAX = 60
 ANYTHING_PAYS = Settings(least_saving=0.0, moved_workload_respect_s=0.0)
 
 
@@ -86,7 +86,7 @@ def _bisected(look: Look, ordered: list[Candidate]) -> Removal | None:
 
 
 def converged(mix: Mix, settings: Settings, decides: Decides) -> dict[str, Any]:
-    """Carry out commands until there are none."""
+    """Carry out commands until there are none, or enough."""
     played = Played(mix, settings)
     gc.collect()
     gc.freeze()

@@ -23,7 +23,7 @@ HEAD = """\
 # Performance
 
 unmoor is designed for 5,000 nodes and 150,000 pods. This page says what that costs, with goals, as
-measured on one machine. `make bench` measures again (thirteen minutes of processor time, 2 GB of
+measured on one machine. `make bench` measures again (eight minutes of processor time, 2 GB of
 memory), `make bench BENCH="sync watch"` some of it, and `make performance` writes this page from
 what was measured last.
 
