@@ -22,6 +22,8 @@ from unmoor.policy.set_search import Purse, best_sets
 from unmoor.policy.simulation import Simulation
 
 NODES_LEAST = 2
+PRICE_DIGITS = 6
+"""Less of a USD than these say is a matter of rounding."""
 PLACED_MAX = 60_000
 """So many pods are placed in one look's searches together, a little less than 100 us each."""
 
@@ -39,17 +41,16 @@ def find(look: Look, candidates: Sequence[Candidate]) -> Removal | None:
         bisected(look, candidates, room, purse),
         *best_sets(look, room, candidates, purse),
     ]
-    several = (one for one in found if one is not None and len(one.nodes) >= NODES_LEAST)
-    return max(several, key=_worth, default=None)
+    best = max((one for one in found if one is not None), key=_worth, default=None)
+    # What one node alone saves as well, several need not be moved for.
+    return best if best is not None and len(best.nodes) >= NODES_LEAST else None
 
 
 def _worth(removal: Removal) -> tuple[float, int, int]:
     """What it saves, without a price the nodes; then the fewer pods moved the better."""
-    return (
-        removal.saving_usd_per_h or 0.0,
-        len(removal.nodes) - len(removal.plan.machines),
-        -len(removal.plan.placements),
-    )
+    saving = removal.saving_usd_per_h
+    fewer = len(removal.nodes) - len(removal.plan.machines) if saving is None else 0
+    return (round(saving or 0.0, PRICE_DIGITS), fewer, -len(removal.plan.placements))
 
 
 def bisected(
