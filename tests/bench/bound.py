@@ -10,7 +10,7 @@ Must not: know what consolidation may do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import NamedTuple
 
@@ -18,10 +18,12 @@ from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.sites import Tenants
 from unmoor.model import kinds, names
 from unmoor.model.instance import InstanceType
-from unmoor.model.resources import CPU, MEMORY, Resources, add, subtract, total
+from unmoor.model.node import Node
+from unmoor.model.resources import CPU, MEMORY, Resources, parse_resources, subtract, total
 from unmoor.model.snapshot import View
 
 MIB = 2**20
+SEARCH_STEPS = 24
 
 
 class Column(NamedTuple):
@@ -32,23 +34,71 @@ class Column(NamedTuple):
     memory: float
 
 
-def bound_usd_per_h(view: View) -> float:
-    """Return the least that machines of the types on sale cost for all pods of these nodes."""
-    tenants = Tenants()
-    wanted: Resources = {}
+class Bounds(NamedTuple):
+    """The least that it costs to run these pods, in USD per hour.
+
+    ``kept``: on some of the nodes that are there; ``bought``: on whatever is sold.
+    """
+
+    kept: float
+    bought: float
+
+
+def bounds_of(view: View, price_of: Callable[[Node], float | None]) -> Bounds:
+    """Return both bounds. ``price_of``: what a node costs."""
+    tenants, wanted = Tenants(), dict.fromkeys((CPU, MEMORY), 0)
     overheads: list[Resources] = []
+    standing: list[Column] = []
     for node in view.sorted(kinds.NODES):
         pods = [pod for pod in view.pods_on(node.name) if not pod.is_terminal]
         own = total(tenants.of(pod)[1] for pod in pods if pod.is_of_its_node)
+        moved = total(tenants.of(pod)[1] for pod in pods if not pod.is_of_its_node)
+        wanted = {what: amount + moved.get(what, 0) for what, amount in wanted.items()}
         overheads.append(own)
-        wanted = add(wanted, total(tenants.of(pod)[1] for pod in pods if not pod.is_of_its_node))
+        room = subtract(parse_resources(node.status.allocatable), own)
+        standing.append(_column(price_of(node) or 0.0, room))
     overhead = {what: min(one.get(what, 0) for one in overheads) for what in (CPU, MEMORY)}
+    demand = _column(0.0, wanted)
     columns = _useful([*_columns(ec2_types(), overhead)])
-    cpu, memory = wanted.get(CPU, 0) / 1000, wanted.get(MEMORY, 0) / MIB / 1024
-    return max(
-        (a * cpu + b * memory for a, b in _corners(columns) if _is_fair(a, b, columns)),
-        default=0.0,
-    )
+    fair = (one for one in _corners(columns) if _is_fair(*one, columns))
+    bought = max((a * demand.cpu + b * demand.memory for a, b in fair), default=0.0)
+    return Bounds(_kept(standing, demand), bought)
+
+
+def _kept(standing: list[Column], demand: Column) -> float:
+    """What is paid for a core and a GiB, less what nodes are then worth more than their price.
+
+    It is concave in both prices, and below the optimum for all of them: so where the search for
+    the best ones stops, it is a bound all the same.
+    """
+
+    def worth(cpu: float, memory: float) -> float:
+        over = (one.price - cpu * one.cpu - memory * one.memory for one in standing)
+        return cpu * demand.cpu + memory * demand.memory + sum(min(each, 0.0) for each in over)
+
+    most = max((one.price / one.cpu for one in standing), default=0.0)
+    most_memory = max((one.price / one.memory for one in standing), default=0.0)
+
+    def best_for(cpu: float) -> float:
+        return _highest(lambda memory: worth(cpu, memory), most_memory)
+
+    return _highest(best_for, most)
+
+
+def _highest(of: Callable[[float], float], most: float) -> float:
+    """The highest value of a concave function between 0 and ``most``, nearly."""
+    low, high = 0.0, most
+    for _ in range(SEARCH_STEPS):
+        third = (high - low) / 3
+        if of(low + third) < of(high - third):
+            low += third
+        else:
+            high -= third
+    return of((low + high) / 2)
+
+
+def _column(price: float, room: Resources) -> Column:
+    return Column(price, room.get(CPU, 0) / 1000, room.get(MEMORY, 0) / MIB / 1024)
 
 
 def _columns(types: Iterable[InstanceType], overhead: Resources) -> Iterable[Column]:
@@ -56,7 +106,7 @@ def _columns(types: Iterable[InstanceType], overhead: Resources) -> Iterable[Col
         prices = [each.price_usd_per_h for each in one.offerings if each.price_usd_per_h]
         room = subtract(one.allocatable, overhead)
         if prices and one.labels.get(names.INSTANCE_CATEGORY) in {"c", "m", "r"}:
-            yield Column(min(prices), room[CPU] / 1000, room[MEMORY] / MIB / 1024)
+            yield _column(min(prices), room)
 
 
 def _useful(columns: list[Column]) -> list[Column]:

@@ -14,7 +14,7 @@ import gc
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tests.bench.bound import bound_usd_per_h
+from tests.bench.bound import bounds_of
 from tests.bench.gauges import Stopwatch, print_measured
 from tests.bench.planned import Played
 from unmoor.model import kinds
@@ -90,12 +90,14 @@ def converged(mix: Mix, settings: Settings, decides: Decides) -> dict[str, Any]:
     played = Played(mix, settings)
     gc.collect()
     gc.freeze()
+    bounds = bounds_of(played.store, played.price_of)
     took: list[float] = []
     steps: list[dict[str, Any]] = []
     found: dict[str, Any] = {
         "nodes": len(played.store.all(kinds.NODES)),
         "first_usd_per_h": played.price_usd_per_h(),
-        "bound_usd_per_h": bound_usd_per_h(played.store),
+        "bound_kept_usd_per_h": bounds.kept,
+        "bound_usd_per_h": bounds.bought,
     }
     while len(steps) < COMMANDS_MAX:
         watch = Stopwatch()
