@@ -25,7 +25,7 @@ NODES_LEAST = 2
 PRICE_DIGITS = 6
 """Less of a USD than these say is a matter of rounding."""
 PLACED_MAX = 60_000
-"""So many pods are placed in one look's searches together, a little less than 100 us each."""
+"""So many pods are placed in one look by the searches for sets, and as many by the bisection."""
 
 
 def find(look: Look, candidates: Sequence[Candidate]) -> Removal | None:
@@ -37,11 +37,11 @@ def find(look: Look, candidates: Sequence[Candidate]) -> Removal | None:
         return None
     room = Room(simulation, candidates)
     purse = Purse(PLACED_MAX)
-    found = [
-        bisected(look, candidates, room, purse),
-        *best_sets(look, room, candidates, purse),
-    ]
-    best = max((one for one in found if one is not None), key=_worth, default=None)
+    found = list(best_sets(look, room, candidates, purse))
+    known = max((one.saving_usd_per_h or 0.0 for one in found), default=0.0)
+    bisection = bisected(look, candidates, room, Purse(PLACED_MAX), known)
+    found += [bisection] if bisection is not None else []
+    best = max(found, key=_worth, default=None)
     # What one node alone saves as well, several need not be moved for.
     return best if best is not None and len(best.nodes) >= NODES_LEAST else None
 
@@ -54,11 +54,17 @@ def _worth(removal: Removal) -> tuple[float, int, int]:
 
 
 def bisected(
-    look: Look, candidates: Sequence[Candidate], room: Room, purse: Purse
+    look: Look,
+    candidates: Sequence[Candidate],
+    room: Room,
+    purse: Purse,
+    known_usd_per_h: float = 0.0,
 ) -> Removal | None:
     """Return the longest beginning of the order that is found by bisection (spec 3.8).
 
-    What adding up rules out is not simulated: the answer would be no.
+    What adding up rules out is not simulated: the answer would be no. Nor is a beginning that costs
+    no more than what is saved otherwise (``known_usd_per_h``): whether it can go or not, only a
+    longer one could save more.
     """
     simulation = look.simulation
     assert simulation is not None
@@ -67,6 +73,10 @@ def bisected(
     while low <= high:
         middle = (low + high) // 2
         tried = candidates[: middle + 1]
+        price = price_of(tried, simulation)
+        if price is not None and price <= known_usd_per_h:
+            low = middle + 1
+            continue
         may_go = room.may_go(tried, _most_usd_per_h(look, simulation, tried))
         removal = possible(look, tried) if may_go and purse.spend(tried) else None
         if removal is not None:
