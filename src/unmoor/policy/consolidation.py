@@ -24,7 +24,7 @@ from unmoor.model.wording import counted
 from unmoor.policy import allowance, budgets, candidates, disruption_cost, multi_node
 from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused, wanted
 from unmoor.policy.look import Look
-from unmoor.policy.removal import NO_PLACE, Refused, Removal, removal_of
+from unmoor.policy.removal import Refused, Removal, no_place, removal_of
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 UNCONSOLIDATABLE = "Unconsolidatable"
@@ -77,11 +77,7 @@ def _hopeless(look: Look, eligible: Sequence[Candidate]) -> dict[str, Refused]:
     if look.simulation is None:
         return {}
     why = look.simulation.hopeless([one.node.name for one in eligible])
-    return {
-        one.node.uid: Refused(Reason.NO_PLACE, f"{NO_PLACE}: {why[one.node.name]}")
-        for one in eligible
-        if one.node.name in why
-    }
+    return {one.node.uid: no_place(why[one.node.name]) for one in eligible if one.node.name in why}
 
 
 def holds(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:

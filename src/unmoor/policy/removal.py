@@ -30,7 +30,6 @@ from unmoor.policy.look import Look
 from unmoor.policy.simulation import Outcome, Simulation
 from unmoor.policy.verdict import Reason
 
-NO_PLACE = "not all pods would schedule"
 SPOT_TYPES_LEAST = 15
 """So many cheaper types must there be where spot replaces spot (R9, spec 3.11)."""
 
@@ -58,6 +57,11 @@ class Refused(msgspec.Struct, frozen=True):
 
     reason: Reason
     message: str
+
+
+def no_place(why_not: str) -> Refused:
+    """Say that some pods would have none."""
+    return Refused(Reason.NO_PLACE, f"not all pods would schedule: {why_not}")
 
 
 def removal_of(look: Look, nodes: Collection[Candidate]) -> Removal | Refused:
@@ -89,7 +93,7 @@ def judged(
 ) -> Removal | Refused:
     """Return what an outcome of the simulation means for these nodes."""
     if not outcome.is_possible:
-        return Refused(Reason.NO_PLACE, f"{NO_PLACE}: {outcome.why_not}")
+        return no_place(outcome.why_not)
     price = price_of(nodes, simulation)
     if not outcome.machines:
         return Removal(nodes, outcome.plan, price, price)
