@@ -47,6 +47,6 @@ async def test_what_is_bought_while_a_folder_is_loaded_is_told_once_the_cluster_
     assert cluster.first["event"] == "up"
     bought = [one for one in cluster.said if one.get("is_purchase")]
     words = [one["text"].partition(" ")[0] for one in bought]
-    assert (words.count("ordered"), words.count("launched")) == (4, 4)
+    assert (words.count("ordered"), words.count("launched")) == (9, 9)
     assert all(one["at_s"] < 0 for one in bought)
     assert [one["time"] for one in bought] == sorted(one["time"] for one in bought)
