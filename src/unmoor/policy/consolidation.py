@@ -74,7 +74,7 @@ def propose(look: Look) -> Proposal:
 
 def _hopeless(look: Look, eligible: Sequence[Candidate]) -> dict[str, Refused]:
     """Those of which it is certain before anything is simulated, by the uid of the node."""
-    if look.simulation is None:
+    if not eligible or look.simulation is None:
         return {}
     why = look.simulation.hopeless([one.node.name for one in eligible])
     return {one.node.uid: no_place(why[one.node.name]) for one in eligible if one.node.name in why}
