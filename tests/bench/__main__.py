@@ -1,6 +1,6 @@
 """Measure, say how it went, and keep it for the page (``make bench``, ``make performance``).
 
-    python -m tests.bench              everything, eight minutes of processor time
+    python -m tests.bench              everything, thirteen minutes of processor time
     python -m tests.bench sync watch   some of it
 
 A missed goal is said and fails nothing: a number depends on the machine and on who else uses it.

@@ -23,7 +23,7 @@ HEAD = """\
 # Performance
 
 unmoor is designed for 5,000 nodes and 150,000 pods. This page says what that costs, with goals, as
-measured on one machine. `make bench` measures again (eight minutes of processor time, 2 GB of
+measured on one machine. `make bench` measures again (thirteen minutes of processor time, 2 GB of
 memory), `make bench BENCH="sync watch"` some of it, and `make performance` writes this page from
 what was measured last.
 
@@ -67,6 +67,11 @@ MAIN = (
     ),
     ("engine-pass", "peak memory, the cluster included", "memory for that"),
     ("engine-changed", "both", "a changed cluster becomes rows"),
+    ("consolidation", "a look of all methods, nothing to do", "a look of all methods at that"),
+    ("consolidation", "candidates looked at, share", "nodes that it looks at"),
+    ("consolidation", "the search for several nodes", "which nodes can go together"),
+    ("convergence", "300 nodes, our way: times the bound", "price of 300 nodes, of the bound"),
+    ("convergence", "1,000 nodes, our way: times the bound", "price of 1,000 nodes, of the bound"),
     (
         "engine-growth",
         "exponent of a simulation",
@@ -84,6 +89,15 @@ _SLOWER = (
     "pause of 311 ms"
 )
 
+_BOUND = (
+    "the bound is free to run everything on the cheapest spot machines; a command may bring one "
+    "machine, nothing replaces a spot node, and a replacement has to save a tenth. Beside what the "
+    "nodes that are there cost at the least, see the row on deleting alone"
+)
+_AGAIN = (
+    "a replacement takes pods along that came to its node before; no time passes here, so the rule "
+    "that would forbid it for half an hour is not in force"
+)
 WHY = {
     ("watch", "events a second"): _SLOWER,
     ("watch", "longest pause of the event loop"): _SLOWER,
@@ -100,6 +114,21 @@ WHY = {
         "the cluster, made up in the same process, takes 0.7 GiB before the engine sees it; the "
         "rest are rows, and what is kept of each class and of each answer for the next pass"
     ),
+    ("consolidation", "a look of all methods, nothing to do"): (
+        "a thousand nodes may go but for what they cost; their pods are placed one by one, and "
+        "nearly every workload is met for a first time"
+    ),
+    ("consolidation", "the same after 1 % of the pods have changed"): (
+        "what was answered before is not known to hold after a change, so nearly all is asked anew"
+    ),
+    ("consolidation", "the search for several nodes"): (
+        "a set of a thousand nodes has thousands of pods, placed one by one for each set tried"
+    ),
+    ("convergence", "300 nodes, our way: times the bound"): _BOUND,
+    ("convergence", "1,000 nodes, our way: times the bound"): _BOUND,
+    ("convergence", "100 nodes, our way: moves per moved pod"): _AGAIN,
+    ("convergence", "300 nodes, our way: moves per moved pod"): _AGAIN,
+    ("convergence", "1,000 nodes, our way: moves per moved pod"): _AGAIN,
     ("engine-changed", "both"): (
         "these changes touch every fourth node, and who came and went there is found by comparing "
         "all its pods, twice: for the place and for its row"
