@@ -88,7 +88,8 @@ def test_wrong_types_are_refused(plane: ControlPlane, spec: dict[str, Any]) -> N
 def test_columns_are_readable(plane: ControlPlane) -> None:
     nodes = [{"name": "n1", "uid": "1"}]
     spec = {"method": "drift", "reason": "Drifted", "summary": "n1", "nodes": nodes}
-    plane.create(make(DISRUPTION, "drift-n1", spec=spec))
+    costs = {"action": "replace", "replacementSummary": "m5.large", "savingPerHour": "0.0864"}
+    plane.create(make(DISRUPTION, "drift-n1", spec=spec | costs))
     plane.create(
         {
             **MACHINE,
@@ -115,8 +116,11 @@ def test_columns_are_readable(plane: ControlPlane) -> None:
     )  # fmt: skip
 
     shown = plane.kubectl("get", "disrupt").stdout.split()
-    assert shown[:6] == ["NAME", "METHOD", "PHASE", "NODES", "AGE", "MESSAGE"]
-    assert shown[6:9] == ["drift-n1", "drift", "n1"]
+    assert shown[:11] == [
+        "NAME", "METHOD", "ACTION", "NODES", "REPLACEMENTS", "USD", "PER", "HOUR", "SAVED",
+        "PHASE", "AGE",
+    ]  # fmt: skip
+    assert shown[11:17] == ["drift-n1", "drift", "replace", "n1", "m5.large", "0.0864"]
     header, row = plane.kubectl("get", "machines", "--output=wide").stdout.splitlines()
     assert header.split() == [
         "NAME", "TYPE", "ZONE", "NODE", "READY", "AGE", "CAPACITY", "PROVISIONER", "TEMPLATE",
