@@ -112,3 +112,15 @@ def test_room_is_kept_on_the_node_when_there_is_one() -> None:
     assert machine is not None
     assert len(made(world)) == 2
     assert planned_onto(world, made(world)[1]) == ("other-1",)
+
+
+def test_room_that_moved_pods_still_take_is_nobodys_whoever_tolerates_the_cordon() -> None:
+    """What is planned onto a node that is being replaced would keep it from going."""
+    world = launching()
+    world.put(waiting("agent-1", cpu="31500m", spec={"tolerations": [{"operator": "Exists"}]}))
+    world.run(*ALL, for_s=5)
+
+    assert world.view.answer(Asked.NOMINATION, "node/a") is None
+    joins(world)
+    world.run(*ALL, for_s=40)
+    assert command(world).phase is DisruptionPhase.SUCCEEDED

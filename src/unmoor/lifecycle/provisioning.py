@@ -136,6 +136,7 @@ def _plan(
     doubts = doubtful.doubts(view, refused, moment)
     left = stock.in_stock(types, doubts.sold_out)
     scene = batch.scenery.scene_of(view, left, placing=placing, doubts=doubts)
+    scene = moving.closed(scene, moved)
     kept = moving.promised(view, scene, moved)
     promised = nomination.promised(view, scene, wanting.pods) | kept
     scene = msgspec.structs.replace(scene, promised=promised)

@@ -58,6 +58,20 @@ def _is_on(view: View, pod: Pod, nodes: dict[str, str]) -> bool:
     return is_its_node and not (pod.is_deleting or pod.is_terminal)
 
 
+def closed(scene: Scene, moving: Iterable[Moving]) -> Scene:
+    """Return the scene with no room for anybody on the nodes that these pods are to leave.
+
+    They are there until their machines are up, whatever a simulation makes of it. A cordon does not
+    keep everybody out, and who is planned onto such a node would keep it from going.
+    """
+    left = {one.pod.node_name for one in moving}
+    places = tuple(
+        msgspec.structs.replace(one, allocatable={}) if one.is_node and one.name in left else one
+        for one in scene.places
+    )
+    return msgspec.structs.replace(scene, places=places) if left else scene
+
+
 def promised(view: View, scene: Scene, moving: Iterable[Moving]) -> dict[Key, str]:
     """Return under which name of the scene each has its place; a machine may not be there yet."""
     sites = {machine_of_site(one.name): one.name for one in scene.started}
