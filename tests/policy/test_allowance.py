@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from tests.builders import at
-from tests.policy.underused import SMALL, consolidated, look, node, pod
+from tests.engine.scenes import instance_type
+from tests.lifecycle.pending import waiting
+from tests.policy.underused import LARGE, SMALL, TYPES, consolidated, look, node, pod
 from unmoor.model import names
 from unmoor.model.base import Object
 from unmoor.policy import consolidation
@@ -22,8 +24,8 @@ def limited(*written: dict[str, Any], name: str = "default") -> Object:
     return made
 
 
-def proposed(*objects: Any) -> Proposal:
-    return consolidation.propose(look(*objects))
+def proposed(*objects: Any, **given: Any) -> Proposal:
+    return consolidation.propose(look(*objects, **given))
 
 
 def going(proposal: Proposal) -> list[str]:
@@ -74,3 +76,15 @@ def test_one_that_cannot_be_read_holds_its_own_provisioner_alone() -> None:
     assert going(proposal) == ["b"]
     [held] = [one for one in proposal.verdicts if one.subject.name == "a"]
     assert "[0].nodes" in held.message
+
+
+@pytest.mark.parametrize(("nodes", "most"), [("1", 1), ("2", 2)])
+def test_who_is_empty_and_who_is_not_use_up_the_same(nodes: str, most: int) -> None:
+    """The empty one is needed for a pod that waits, so only both together could be replaced."""
+    between = instance_type("between", cpu=64, memory_gib=128, pods=100, price=2.0)
+    full = (node("e", LARGE), node("f", LARGE), pod("web-1", "f", "31"), waiting("new", cpu="20"))
+
+    proposal = proposed(limited({"nodes": nodes}), *full, types=(*TYPES, between))
+
+    assert len(going(proposal)) <= most
+    assert (len(going(proposal)) == 2) is (most == 2)

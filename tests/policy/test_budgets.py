@@ -72,6 +72,7 @@ def test_v405_a_share_is_rounded_up(nodes: int, most: int) -> None:
         ("@daily", "11h", False),
         ("@daily", "12h", True),
         ("@yearly", "24h", False),
+        ("@daily", "2500000h", True),  # 285 years
     ],
 )
 def test_v405_a_window(schedule: str, duration: str, *, is_open: bool) -> None:
@@ -103,6 +104,7 @@ def test_a_window_is_in_utc() -> None:
         (window("@daily", "-1h"), "duration"),
         (window("@daily", "30s"), "duration"),
         (window("@daily", ""), "duration"),
+        (window("@daily", "999999999h"), "duration"),
         ({"nodes": "1", "reasons": ["Ugly"]}, "reasons"),
     ],
 )
@@ -136,3 +138,9 @@ def test_there_is_a_limit_to_them() -> None:
 @pytest.mark.parametrize("duration", ["1h", "90m", "1h30m", "1h30m0s"])
 def test_v407_hours_and_minutes_are_durations(duration: str) -> None:
     assert allowed(window("0 12 * * *", duration)) == 5
+
+
+def test_a_window_may_have_opened_before_there_were_years() -> None:
+    budget = budgets.Budget(nodes="5", schedule="0 12 * * *", duration="2500000h")
+
+    assert budgets.is_active(budget, datetime(2, 1, 1, tzinfo=UTC))

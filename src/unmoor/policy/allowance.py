@@ -33,11 +33,15 @@ class _Census(msgspec.Struct):
 
 
 def within(
-    look: Look, found: Found, ordered: Sequence[Candidate], reason: str
+    look: Look,
+    found: Found,
+    ordered: Sequence[Candidate],
+    reason: str,
+    besides: Iterable[Candidate] = (),
 ) -> tuple[Found, tuple[Candidate, ...]]:
     """Return those of ``ordered`` that budgets let go, the first first; the others with a verdict.
 
-    ``reason``: what it is for, as budgets name it.
+    ``reason``: what it is for, as budgets name it. ``besides``: who may go in the same command.
     """
     others = {
         one.node.uid: verdict
@@ -50,6 +54,7 @@ def within(
     if not any(budgets.is_limited(one.provisioner) for one in ordered):
         return found, tuple(ordered)
     census = _census(look)
+    census.going.update(one.provisioner.name for one in besides)
     left: dict[str, int | None] = {}
     why: dict[str, str] = {}
     kept, held = [], {}

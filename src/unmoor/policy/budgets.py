@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from math import ceil
 from types import MappingProxyType
 
@@ -22,6 +22,7 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from unmoor.model import duration, names
+from unmoor.model.moment import later
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.validation import FieldError, cut
 
@@ -127,8 +128,8 @@ def is_active(budget: Budget, now: datetime) -> bool:
     """True when it has no schedule, or its window is open (a hit at or after now - duration)."""
     if budget.schedule is None or budget.duration is None:
         return True
-    opened = now.astimezone(UTC) - timedelta(seconds=duration.parse(budget.duration))
-    for hit in CronSim(_fields(budget.schedule), opened - timedelta(seconds=1)):
+    opened = later(now.astimezone(UTC), -duration.parse(budget.duration))
+    for hit in CronSim(_fields(budget.schedule), later(opened, -1)):
         if hit >= opened:
             return hit <= now
     return False
@@ -158,11 +159,21 @@ def _problems(budget: Budget) -> Iterable[tuple[str, object, str, str]]:
     if budget.schedule is not None and (why := _why_no_schedule(budget.schedule)):
         remedy = 'write five fields of cron, as in "0 9 * * mon-fri", or @daily'
         yield "schedule", cut(budget.schedule), why, remedy
-    if budget.duration is not None and not _WHOLE_MINUTES.fullmatch(budget.duration):
-        yield "duration", cut(budget.duration), "it is no duration", 'write hours or minutes: "8h"'
+    if budget.duration is not None and (why := _why_no_duration(budget.duration)):
+        yield "duration", cut(budget.duration), why, 'write hours or minutes: "8h"'
     for reason in budget.reasons or ():
         if reason not in REASONS:
             yield "reasons", cut(reason), "there is no such reason", f"use {', '.join(REASONS)}"
+
+
+def _why_no_duration(text: str) -> str:
+    if not _WHOLE_MINUTES.fullmatch(text):
+        return "it is no duration"
+    try:
+        duration.parse(text)
+    except duration.DurationError:
+        return "it is longer than anybody waits"
+    return ""
 
 
 def _why_no_schedule(schedule: str) -> str:

@@ -56,7 +56,7 @@ def propose(look: Look) -> Proposal:
         return _proposed(found, together, "empty")
     # Else some of them are needed for pods that have none yet.
     others = [one for one in ordered if one.pods]
-    found, filled = allowance.within(look, found, others, budgets.UNDERUTILIZED)
+    found, filled = allowance.within(look, found, others, budgets.UNDERUTILIZED, empty)
     eligible = (*empty, *filled)
     removal = multi_node.find(look, eligible)
     if removal is not None:
