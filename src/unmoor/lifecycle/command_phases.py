@@ -239,7 +239,7 @@ def _last_look(
     asking = roll_call.of_nodes(view, there, method, since + quiet_s, moment)
     if asking is not None:
         return Confirming(since, asking, words)
-    if not any(one.pods for one in nodes):
+    if holding.is_simple(command, nodes):
         return None
     sold = stock.types_of(view)
     if sold is None:

@@ -124,7 +124,7 @@ def _why_over(
 
 
 def _why_wrong(look: Look, command: Disruption, there: Sequence[Candidate]) -> str:
-    if not any(one.pods for one in there) or look.simulation is None:
+    if holding.is_simple(command, there) or look.simulation is None:
         return ""
     wrong = holding.why_not(look, command, there)
     return "" if wrong is None else wrong.message

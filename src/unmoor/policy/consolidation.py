@@ -24,7 +24,7 @@ from unmoor.model.wording import counted
 from unmoor.policy import allowance, budgets, candidates, disruption_cost, multi_node
 from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused, wanted
 from unmoor.policy.look import Look
-from unmoor.policy.removal import Refused, Removal, no_place, removal_of
+from unmoor.policy.removal import Refused, Removal, no_place, price_at, price_of, removal_of
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 UNCONSOLIDATABLE = "Unconsolidatable"
@@ -82,11 +82,35 @@ def _hopeless(look: Look, eligible: Sequence[Candidate]) -> dict[str, Refused]:
 
 def holds(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:
     """Return why a command is not right any more, None while it is (spec 3.10)."""
-    del command
     if look.simulation is None:
         return None
     removal = removal_of(look, nodes)
-    return None if isinstance(removal, Removal) else _told(nodes[0], removal)
+    if not isinstance(removal, Removal):
+        return _told(nodes[0], removal)
+    known = {name for one in removal.plan.machines for name in one.instance_types}
+    for name in (name for one in command.spec.replacements for name in one.instance_types):
+        if name not in known:
+            message = f"a machine of type {name} may come for it, which is not cheaper any more"
+            return _told(nodes[0], Refused(Reason.NOT_CHEAPER, message))
+    return None
+
+
+def pays(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:
+    """Return why it costs more to go on than not to, None where it does not: fewer nodes go."""
+    simulation = look.simulation
+    if simulation is None:
+        return None
+    price = price_of(nodes, simulation)
+    machines = (look.view.machine(one.name) for one in command.spec.replacements)
+    there = [price_at(one.metadata.labels, simulation) for one in machines if one is not None]
+    costs = sum(one or 0.0 for one in there)
+    if price is not None and all(there) and price > costs:
+        return None
+    message = (
+        f"of its {counted(len(command.spec.nodes), 'node')} only {len(nodes)} would go, which cost "
+        f"{usd_per_h(price)}; what came for them costs {usd_per_h(costs if all(there) else None)}"
+    )
+    return _told(nodes[0], Refused(Reason.NOT_CHEAPER, message))
 
 
 def _proposed(found: Found, removal: Removal, reason: str) -> Proposal:

@@ -2,7 +2,8 @@
 
 What was simulated when it was decided is simulated again, on fresh state: all pods of its nodes
 must find places, with as many new machines as were announced, and with none once those are up. What
-a method asks besides (whether it still pays) is that method's own question.
+a method asks besides (whether it still pays) is that method's own question: before anything is paid
+for, and once more where fewer nodes go than it was paid for.
 
 Must not: know any method.
 """
@@ -23,19 +24,28 @@ from unmoor.policy.verdict import Reason, Verdict
 _NOT_BEGUN = frozenset({DisruptionPhase.PENDING, DisruptionPhase.OBSERVED})
 
 
+def is_simple(command: Disruption, nodes: Sequence[Candidate]) -> bool:
+    """True when nobody has to find a place, and no machine is to come for nobody."""
+    is_bought = bool(command.spec.replacements) and command.phase in _NOT_BEGUN
+    return not (is_bought or any(one.pods for one in nodes))
+
+
 def why_not(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verdict | None:
     """Return why a command is not right any more, None while it is. The types must be known."""
-    if not any(one.pods for one in nodes):
-        return None  # Nobody has to find a place.
+    if is_simple(command, nodes):
+        return None
     assert look.simulation is not None
     outcome = look.simulation.without([one.node.name for one in nodes])
     if words := _misfit(command, outcome):
         return _withdrawn(command, words)
     row = methods.row_of(command)
-    is_begun = command.phase not in _NOT_BEGUN
-    if row is None or row.holds is None or is_begun:
+    if row is None:
+        return None
+    if command.phase in _NOT_BEGUN:
+        return row.holds(look, command, nodes) if row.holds is not None else None
+    if row.pays is None or not command.status.left_out:
         return None  # What was paid for is not weighed again.
-    return row.holds(look, command, nodes)
+    return row.pays(look, command, nodes)
 
 
 def types_unknown(command: Disruption, words: str) -> Verdict:

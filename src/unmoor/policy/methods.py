@@ -42,14 +42,16 @@ class Row(msgspec.Struct, frozen=True):
     """A method.
 
     ``wants`` looks again at each node of a running command, ``holds`` at the command as a whole,
-    both on fresh state; that the pods still fit is looked at anyway. ``quiet_s``: from the cordon
-    to that look, at least.
+    both on fresh state; that the pods still fit is looked at anyway. ``pays`` looks once more when
+    replacements are up and some nodes have been left out. ``quiet_s``: from the cordon to the first
+    of these looks, at least.
     """
 
     method: Method
     propose: Callable[[Look], Proposal]
     wants: Wants
     holds: Holds | None = None
+    pays: Holds | None = None
     quiet_s: Callable[[Cadence], float] = _quiet_s
 
 
@@ -60,6 +62,7 @@ METHODS: tuple[Row, ...] = (
         consolidation.propose,
         consolidation.wants,
         consolidation.holds,
+        consolidation.pays,
         _validation_s,
     ),
 )

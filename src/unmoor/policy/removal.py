@@ -10,7 +10,7 @@ Must not: choose nodes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from math import inf
 
@@ -165,8 +165,11 @@ def price_of(nodes: Iterable[Candidate], simulation: Simulation) -> float | None
 
 
 def _price(candidate: Candidate, simulation: Simulation) -> float | None:
-    """Of the offering that the node is, to be had or not."""
-    labels = candidate.node.metadata.labels
+    return price_at(candidate.node.metadata.labels, simulation)
+
+
+def price_at(labels: Mapping[str, str], simulation: Simulation) -> float | None:
+    """Return what the offering costs that these labels name, to be had or not."""
     sold = simulation.types.get(labels.get(names.INSTANCE_TYPE, ""))
     where = (labels.get(names.ZONE), labels.get(names.CAPACITY_TYPE))
     offerings = sold.offerings if sold is not None else ()
