@@ -1,4 +1,6 @@
-"""A wall clock that is not the server's: nobody's grace ends sooner by it."""
+"""A wall clock that is not the server's, or jumps: nobody's grace ends sooner by it, and no wait of
+a command.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,17 @@ from typing import Any
 import pytest
 
 from tests.builders import at, budget, pod
+from tests.lifecycle import replacing
 from tests.lifecycle.driver import World
-from tests.lifecycle.rows import TERMINATION
+from tests.lifecycle.rows import DEPROVISIONING, TERMINATION
 from tests.lifecycle.test_drain import attached, claimed
 from tests.lifecycle.test_late_looks import told_to_go
+from tests.lifecycle.test_moved_pods import moving
 from tests.lifecycle.test_termination import reasons
 from tests.lifecycle.worlds import deleted
 from unmoor.lifecycle.effects import Delete, Terminate
 from unmoor.model import names
+from unmoor.model.disruption import DisruptionPhase
 from unmoor.model.kinds import ATTACHMENTS
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
@@ -132,3 +137,41 @@ def test_a_clock_that_is_behind_makes_a_deadline_late() -> None:
 
     world.run(TERMINATION, for_s=3)
     assert told_to_go(world) == ["web-1"]
+
+
+JUMPS_S = [-86_400.0, -HOUR_S, 0.0, HOUR_S, 86_400.0]
+
+
+@pytest.mark.parametrize("jump_s", JUMPS_S)
+def test_a_replacement_has_its_time_however_the_clock_jumps(jump_s: float) -> None:
+    world = replacing.launched()
+    replacing.joins(world, is_ready=False)
+    world.run(*replacing.ROWS, for_s=1)
+    world.skew_s = jump_s
+    world.run(*replacing.ROWS, for_s=replacing.LIMIT_S - 30, tick_s=5)
+    assert replacing.first_command(world).phase is DisruptionPhase.LAUNCHING
+
+    world.run(*replacing.ROWS, for_s=50, tick_s=5)
+    assert replacing.first_command(world).phase is DisruptionPhase.CANCELLED
+
+
+@pytest.mark.parametrize("jump_s", JUMPS_S)
+def test_moved_pods_are_waited_for_as_long(jump_s: float) -> None:
+    world = moving(2, pod("web-1", on="b", is_ready=False))
+    world.run(DEPROVISIONING, for_s=1)
+    world.skew_s = jump_s
+    world.run(DEPROVISIONING, for_s=590, tick_s=10)
+    assert replacing.command(world).phase is DisruptionPhase.SETTLING
+
+    world.run(DEPROVISIONING, for_s=20)
+    assert replacing.command(world).phase is DisruptionPhase.SUCCEEDED
+
+
+def test_who_is_restarted_while_the_clock_is_behind_waits_no_longer_than_once() -> None:
+    world = replacing.launched()
+    replacing.joins(world, is_ready=False)
+    world.skew_s = -86_400.0
+    world.restart()
+    world.run(*replacing.ROWS, for_s=replacing.LIMIT_S + 30, tick_s=5)
+
+    assert replacing.first_command(world).phase is DisruptionPhase.CANCELLED

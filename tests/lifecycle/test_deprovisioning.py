@@ -294,6 +294,23 @@ def test_the_ledger_is_bounded() -> None:
     assert world.names("Disruption") == [f"old-{number:03}" for number in range(5)]
 
 
+def test_the_ledger_keeps_the_last_however_our_clock_jumps() -> None:
+    """Else the back-off after a failure would be forgotten at once."""
+    made = [
+        disruption(
+            f"old-{number}",
+            phase=DisruptionPhase.SUCCEEDED,
+            created_at=builders.at(number),
+            finished_at=builders.at(-3_600 * number),
+        )
+        for number in range(3)
+    ]
+    world = World(*made, settings=Settings(kept_disruptions=1))
+    world.settle(DEPROVISIONING)
+
+    assert world.names("Disruption") == ["old-2"]
+
+
 @pytest.mark.parametrize("word", ["Deleting", "Succeeded"])
 def test_a_lost_status_is_written_again(word: str) -> None:
     world = empties("a")
@@ -348,7 +365,7 @@ def test_a_mark_whose_object_the_server_knows_is_kept() -> None:
     assert world.view.node("a").disruption == "emptiness-new"  # type: ignore[union-attr]
 
 
-def test_a_time_that_utc_has_no_year_for_holds_its_node_and_no_other() -> None:
+def test_a_time_that_utc_has_no_year_for_holds_nobody() -> None:
     end_of_time = datetime(9999, 12, 31, 22, tzinfo=timezone(timedelta(hours=-14)))
     odd = disruption(
         nodes=("a",),
@@ -359,4 +376,21 @@ def test_a_time_that_utc_has_no_year_for_holds_its_node_and_no_other() -> None:
     world = empties("ab", odd)
     world.run(*EVERYTHING, for_s=60)
 
-    assert world.names("Node") == ["a"]
+    assert world.names("Node") == []
+
+
+@pytest.mark.parametrize(("ahead_s", "is_held"), [(899, True), (900, False), (1e9, False)])
+def test_what_a_clock_has_written_that_was_wrong_holds_nobody_for_long(
+    ahead_s: float, *, is_held: bool
+) -> None:
+    over = disruption(
+        nodes=("a",),
+        phase=DisruptionPhase.CANCELLED,
+        finished_at=builders.at(ahead_s),
+        left_out={"a": LeftOut(reason=LeftOutReason.UNCORDONED)},
+    )
+    world = empties("ab", over)
+    world.settle(DEPROVISIONING)
+
+    [made] = [one for one in world.view.sorted(DISRUPTIONS) if one.is_running]
+    assert ("a" not in [one.name for one in made.spec.nodes]) is is_held

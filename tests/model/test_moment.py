@@ -70,6 +70,17 @@ def test_no_delay_and_no_year_is_too_large(delay_s: float) -> None:
     assert later(FIRST, -2) == FIRST
 
 
+@pytest.mark.parametrize(
+    ("ago_s", "is_recent"),
+    [(0, True), (59.9, True), (60, False), (-59.9, True), (-60, False), (-1e11, False)],
+)
+def test_what_was_not_long_ago_or_is_not_long_to_come(ago_s: float, *, is_recent: bool) -> None:
+    moment = Moment(WALL, 1.0)
+
+    assert moment.is_recent(later(WALL, -ago_s), 60) is is_recent
+    assert not moment.is_recent(None, 60)
+
+
 EAST, WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-14))
 
 

@@ -95,6 +95,14 @@ def test_one_command_after_the_other_fails(failed: str, most: int, *, is_braked:
         assert f"at last {last}: no capacity; once that is mended, kubectl delete" in found[0]
 
 
+def test_the_last_command_is_the_one_that_was_made_last() -> None:
+    """The clock was wrong when the others ended."""
+    failed = [over(9_999 + number, failed=True) for number in range(5)]
+    well = builders.changed(over(0, failed=False), metadata__creation_timestamp=at(1))
+
+    assert not why(*failed, well, settings=Settings(failed_commands_most=5))
+
+
 def test_what_was_only_observed_neither_fails_nor_succeeds() -> None:
     failed = [over(number, failed=True) for number in range(5)]
     seen = over(9, failed=False)
@@ -113,7 +121,14 @@ def moved(ended_s: float) -> Any:
 
 @pytest.mark.parametrize(
     ("ended_s", "conditions", "is_braked"),
-    [(0, HOMELESS, True), (-599, HOMELESS, True), (-600, HOMELESS, False), (0, (), False)],
+    [
+        (0, HOMELESS, True),
+        (-599, HOMELESS, True),
+        (-600, HOMELESS, False),
+        (599, HOMELESS, True),  # our clock was wrong
+        (600, HOMELESS, False),
+        (0, (), False),
+    ],
 )
 def test_moved_pods_without_a_place(
     ended_s: float, conditions: tuple[Any, ...], *, is_braked: bool

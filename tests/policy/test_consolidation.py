@@ -297,7 +297,9 @@ def test_a_replacement_must_save_its_share(share: float, *, goes: bool) -> None:
         assert "unmoor.leastSaving (0.51)" in verdict_on(proposal, "a").message
 
 
-@pytest.mark.parametrize(("after_s", "goes"), [(1_799.0, False), (1_800.0, True)])
+@pytest.mark.parametrize(
+    ("after_s", "goes"), [(1_799.0, False), (1_800.0, True), (-1_799.0, False), (-1_800.0, True)]
+)
 def test_no_replacement_moves_a_workload_again_soon(after_s: float, *, goes: bool) -> None:
     moved = MovedOwner(kind="ReplicaSet", namespace="shop", name="web", uid="uid-ReplicaSet-web")
     before = builders.disruption(

@@ -42,6 +42,7 @@ from unmoor.lifecycle.command_phases import (
     Uncordoned,
     Withdrawn,
     phase_of,
+    remembered,
     writing,
 )
 from unmoor.lifecycle.effects import (
@@ -88,10 +89,13 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
     """Take one step of a running command, and let go of what was left out of it."""
     if command.spec.is_observed or view.identity.is_observing:
         return Step(memory=memory)
-    known = memory or Memory()
+    known = remembered(command, memory or Memory(), moment)
     phase = phase_of(view, command, known, moment)
     dropped = _left_behind(view, command)[:NODES_AT_ONCE_MAX]
-    letting_go = Step[Memory](effects=tuple(_let_go(node, command) for node in dropped))
+    letting_go = Step[Memory](
+        effects=tuple(_let_go(node, command) for node in dropped),
+        memory=msgspec.structs.replace(known, ready_at=None, writing=()),
+    )
     return join(letting_go, _advance(view, command, phase, known, moment))
 
 
@@ -101,20 +105,19 @@ def _advance(
     match phase:
         case Marking(nodes):
             marks = tuple(_mark(node, command) for node in nodes[:NODES_AT_ONCE_MAX])
-            return Step(effects=marks, memory=writing(command, phase, memory, moment))
+            return Step(effects=marks, memory=writing(phase, memory, moment))
         case Confirming(since, asking, words):
             waiting = spoken(report.running(command, words))
-            known = Memory(command.name, command.phase, since, simulator=memory.simulator)
+            known = msgspec.structs.replace(memory, ready_at=since, writing=())
             return join(join(waiting, Step(memory=known)), asking)
         case Creating() | Recording() | Coming() | Failed() | HeldBack():
-            known = Memory(simulator=memory.simulator)
-            return join(Step(memory=known), _launch(view, command, phase, moment))
+            return _launch(view, command, phase, moment)
         case Deciding() | Emptied() | Gone() | Ended():
             return _turn(command, phase, moment)
         case Uncordoned() | LeavingOut() | Withdrawn() | Over():
             return _end_or_shrink(command, phase, moment)
         case Deleting():
-            known = writing(command, phase, memory, moment)
+            known = writing(phase, memory, moment)
             return join(Step(memory=known), _delete(view, command, phase, moment))
         case Settling(owners):
             again = moment.after(view.settings.cadence.drain_poll_s)

@@ -39,7 +39,8 @@ from unmoor.policy.verdict import Reason, Verdict
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Droppable: when everything was first seen to be as the last look of which command wants it;
+    """Droppable: since when which phase of which command lasts (``began_at``), however the wall
+    clock jumps, and when everything was first seen to be as its last look wants it (``ready_at``);
     how many refusals of a long list have been ``told``; the uids of nodes that are written to, all
     since ``writing_at``; how many observed commands were looked at again (``checked``); and in
     ``simulator`` what the last look has found out.
@@ -47,6 +48,7 @@ class Memory(msgspec.Struct, frozen=True):
 
     name: str = ""
     phase: DisruptionPhase = DisruptionPhase.PENDING
+    began_at: float = 0.0
     ready_at: float | None = None
     told: int = 0
     writing: tuple[str, ...] = ()
@@ -161,7 +163,7 @@ def phase_of(view: View, command: Disruption, memory: Memory, moment: Moment) ->
         case DisruptionPhase.DELETING:
             return _while_deleting(view, command, memory, moment)
         case DisruptionPhase.SETTLING:
-            return _while_settling(view, command, moment)
+            return _while_settling(view, command, memory, moment)
         case DisruptionPhase.SUCCEEDED | DisruptionPhase.CANCELLED | DisruptionPhase.OBSERVED:
             return Ended()
         case never:
@@ -200,7 +202,7 @@ def _while_launching(view: View, command: Disruption, memory: Memory, moment: Mo
         # A person has deleted them all: their pods need what comes all the same.
         return Deciding(DisruptionPhase.DELETING)
     limit_s = view.settings.cadence.replacement_limit_s
-    is_late = moment.since_s(command.status.phase_since) >= limit_s
+    is_late = moment.mono - memory.began_at >= limit_s
     judged = [methods.judged_again(view, command, node, moment) for node in staying]
     refused = _refusals(judged)
     # A budget that is exhausted now may not be when it matters.
@@ -233,7 +235,7 @@ def _last_look(
     ``quiet``: how long all must have been as it is, and what that is.
     """
     quiet_s, words = quiet
-    since = ready_since(command, memory, moment)
+    since = moment.mono if memory.ready_at is None else memory.ready_at
     method = methods.method_of(command)
     there = [one.node for one in nodes]
     asking = roll_call.of_nodes(view, there, method, since + quiet_s, moment)
@@ -251,11 +253,16 @@ def _last_look(
     return None if wrong is None else Withdrawn(wrong)
 
 
-def ready_since(command: Disruption, memory: Memory, moment: Moment) -> float:
-    """Since when (monotonic) all has been ready for the last look of this phase."""
-    is_known = (memory.name, memory.phase) == (command.name, command.phase)
-    known_at = memory.ready_at if is_known else None
-    return moment.mono if known_at is None else known_at
+def remembered(command: Disruption, memory: Memory, moment: Moment) -> Memory:
+    """Return what is known of this phase of this command, at first only since when it lasts.
+
+    What stands on the object was written by a clock that may have been wrong, so it is read once.
+    """
+    if (memory.name, memory.phase) == (command.name, command.phase):
+        return memory
+    since = command.status.phase_since or command.metadata.creation_timestamp
+    began_at = moment.mono - moment.since_s(since)
+    return Memory(command.name, command.phase, began_at, simulator=memory.simulator)
 
 
 def _refusals(judged: Sequence[Judged]) -> tuple[Verdict, ...]:
@@ -287,7 +294,7 @@ def _unless_refused(
     view: View, command: Disruption, memory: Memory, phase: Marking | Deleting, moment: Moment
 ) -> Phase:
     """A node that nobody lets us write to is not waited for: others hang on the command."""
-    known = writing(command, phase, memory, moment)
+    known = writing(phase, memory, moment)
     if moment.mono < known.writing_at + view.settings.cadence.refused_write_limit_s:
         return phase
     answers = ((node, view.answer(Asked.WRITE, node.uid)) for node in phase.new)
@@ -299,27 +306,22 @@ def _unless_refused(
     return LeavingOut(refused) if refused else phase
 
 
-def writing(
-    command: Disruption, phase: Marking | Deleting, memory: Memory, moment: Moment
-) -> Memory:
+def writing(phase: Marking | Deleting, memory: Memory, moment: Moment) -> Memory:
     """Since when these very nodes are written to, or have been refused."""
     uids = tuple(node.uid for node in phase.new)
-    if (memory.name, memory.writing) == (command.name, uids):
+    if memory.writing == uids:
         return memory
-    return Memory(
-        name=command.name, writing=uids, writing_at=moment.mono, simulator=memory.simulator
-    )
+    return msgspec.structs.replace(memory, writing=uids, writing_at=moment.mono, ready_at=None)
 
 
-def _while_settling(view: View, command: Disruption, moment: Moment) -> Phase:
+def _while_settling(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
     left = settling.unsettled(view, command.spec.moved)
     if not left:
         return Over()
     if any(one.unplaceable for one in left):
         return Over(f"not waited for: {left[0]}")
     limit_s = view.settings.cadence.moved_pods_limit_s
-    since = command.status.phase_since or command.metadata.creation_timestamp
-    if moment.since_s(since) >= limit_s:
+    if moment.mono - memory.began_at >= limit_s:
         return Over(f"not waited for any longer after {limit_s:g} s: {left[0]}")
     return Settling(left)
 

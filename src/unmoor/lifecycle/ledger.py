@@ -92,14 +92,9 @@ def beyond(view: View) -> list[Disruption]:
     # What a machine came of it for is known only as long as it is there.
     borne = {one.replacement_for for one in replacement_end.bearing(view)}
     finished = [one for one in finished if not one.is_deleting and one.name not in borne]
-    finished.sort(key=lambda one: (_age_key(one), one.name))
+    finished.sort(key=lambda one: one.order)
     found: list[Disruption] = []
     for is_observed in (False, True):
         alike = [one for one in finished if one.spec.is_observed is is_observed]
         found += alike[: max(len(alike) - view.settings.kept_disruptions, 0)]
     return found[:DELETED_MAX]
-
-
-def _age_key(command: Disruption) -> str:
-    at = command.status.finished_at or command.metadata.creation_timestamp
-    return at.isoformat() if at is not None else ""

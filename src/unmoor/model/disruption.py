@@ -13,6 +13,7 @@ from enum import StrEnum
 from msgspec import field
 
 from unmoor.model.base import Object, Struct
+from unmoor.model.moment import FIRST
 from unmoor.model.requirement import NodeSelectorRequirement
 
 
@@ -154,6 +155,13 @@ class Disruption(Object):
     def is_standing(self) -> bool:
         """It was not carried out, and the same would still be decided."""
         return self.spec.is_observed and not (self.phase.is_final or self.is_deleting)
+
+    @property
+    def order(self) -> tuple[datetime, datetime, str]:
+        """Puts commands in the order in which they were, by the server's clock: ours may jump."""
+        times = (self.metadata.creation_timestamp, self.status.finished_at)
+        made, ended = (one or FIRST for one in times)
+        return made, ended, self.name
 
     @property
     def has_failed(self) -> bool:

@@ -41,6 +41,14 @@ class Moment(msgspec.Struct, frozen=True):
             return 0.0
         return max((self.wall - wall).total_seconds(), 0.0)
 
+    def is_recent(self, wall: datetime | None, within_s: float) -> bool:
+        """True when less than ``within_s`` seconds have passed since ``wall``.
+
+        A clock that was wrong may have written a time that is still to come: one that is as far
+        ahead says nothing.
+        """
+        return wall is not None and abs((self.wall - wall).total_seconds()) < within_s
+
     def plus(self, delay_s: float) -> datetime:
         """The wall time ``delay_s`` seconds from now."""
         return later(self.wall, delay_s)

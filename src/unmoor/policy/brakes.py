@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unmoor.model.kinds import DISRUPTIONS, NODES
-from unmoor.model.moment import Moment, later
+from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 from unmoor.model.wording import counted, named
 from unmoor.policy import settling
@@ -59,7 +59,7 @@ def _failing(view: View) -> Iterator[str]:
     most = view.settings.failed_commands_most
     begun = [one for one in view.sorted(DISRUPTIONS) if not one.spec.is_observed]
     over = [one for one in begun if one.status.finished_at is not None]
-    over.sort(key=lambda one: (one.status.finished_at, one.name))
+    over.sort(key=lambda one: one.order)
     last = over[-most:] if most else []
     if most and len(last) == most and all(one.has_failed for one in last):
         yield (
@@ -73,8 +73,7 @@ def _homeless(view: View, moment: Moment) -> Iterator[str]:
     """As long as R3 waits for moved pods, so long their having no place counts afterwards."""
     limit_s = view.settings.cadence.moved_pods_limit_s
     for command in view.sorted(DISRUPTIONS):
-        ended = command.status.finished_at
-        if ended is None or moment.wall >= later(ended, limit_s):
+        if not moment.is_recent(command.status.finished_at, limit_s):
             continue
         for one in settling.unsettled(view, command.spec.moved):
             if one.unplaceable:

@@ -139,9 +139,10 @@ def _is_held(view: View, candidate: Candidate, method: Method, moment: Moment) -
         return _blocked(node, machine, method, Reason.REPLACEMENT_FAILED, words)
     for command in view.disruptions_without(node.uid):
         since = command.status.finished_at
-        until = None if since is None else later(since, respect_s)
-        if until is None or moment.wall >= until or node.uid in command.unreplaced:
+        is_over = since is None or not moment.is_recent(since, respect_s)
+        if since is None or is_over or node.uid in command.unreplaced:
             continue
+        until = later(since, respect_s)
         if node.uid in command.taken_back:
             message = (
                 f"a person took it back from disruption {command.name}; "
@@ -170,19 +171,17 @@ def _is_unreplaced(view: View, candidate: Candidate, method: Method, moment: Mom
         if uid in command.unreplaced
         and command.spec.method == method
         and command.status.finished_at is not None
-        and moment.wall < later(command.status.finished_at, recent_s)
+        and moment.is_recent(command.status.finished_at, recent_s)
     ]
     if not failed or not candidate.pods:
         return ""
     ended, name = max(failed)
-    until = later(
-        ended,
-        doubled_s(
-            cadence.replacement_backoff_s, len(failed) - 1, cadence.replacement_backoff_most_s
-        ),
+    back_off_s = doubled_s(
+        cadence.replacement_backoff_s, len(failed) - 1, cadence.replacement_backoff_most_s
     )
-    if moment.wall >= until:
+    if not moment.is_recent(ended, back_off_s):
         return ""
+    until = later(ended, back_off_s)
     return f"its replacement in disruption {name} failed; it is left alone until {rfc3339(until)}"
 
 

@@ -153,7 +153,7 @@ def _lately_moved(look: Look) -> Iterator[tuple[str, datetime, MovedOwner]]:
     respect_s = look.view.settings.moved_workload_respect_s
     for command in look.view.sorted(DISRUPTIONS):
         ended = command.status.finished_at
-        if ended is not None and look.moment.wall < later(ended, respect_s):
+        if ended is not None and look.moment.is_recent(ended, respect_s):
             yield from ((command.name, later(ended, respect_s), one) for one in command.spec.moved)
 
 
