@@ -35,6 +35,8 @@ CUSTOM = {
     "unmoor.loadBalancerWait": "15s",
     "unmoor.returningPodsRounds": "5",
     "unmoor.keptDisruptions": "0",
+    "unmoor.nodesGoingMost": "20",
+    "unmoor.nodesGoingMostPerProvisioner": "0",
     "unmoor.instanceGcStartRounds": "2",
     "aws.assumeRoleARN": "arn:x",
     "aws.assumeRoleDuration": "1h",
@@ -74,6 +76,8 @@ def test_t374_t425_custom_values_are_read() -> None:
 
 
 BAD = [
+    ("unmoor.nodesGoingMost", "-1"),
+    ("unmoor.nodesGoingMostPerProvisioner", "many"),
     ("batchMaxDuration", "-10s"),
     ("batchMaxDuration", "999ms"),
     ("batchMaxDuration", ""),

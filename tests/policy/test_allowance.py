@@ -13,6 +13,7 @@ from tests.lifecycle.pending import waiting
 from tests.policy.underused import LARGE, SMALL, TYPES, consolidated, look, node, pod
 from unmoor.model import names
 from unmoor.model.base import Object
+from unmoor.model.settings import Settings
 from unmoor.policy import consolidation
 from unmoor.policy.command import Proposal
 from unmoor.policy.verdict import Reason
@@ -88,3 +89,67 @@ def test_who_is_empty_and_who_is_not_use_up_the_same(nodes: str, most: int) -> N
 
     assert len(going(proposal)) <= most
     assert (len(going(proposal)) == 2) is (most == 2)
+
+
+@pytest.mark.parametrize(
+    ("limits", "busy", "count", "words"),
+    [
+        ({}, 0, 6, ""),
+        ({"nodes_going_most": 2}, 0, 2, "unmoor.nodesGoingMost lets 2 nodes go at once"),
+        ({"nodes_going_most": 2}, 1, 1, "and 2 go"),
+        ({"nodes_going_most": 1}, 1, 0, "and 1 go"),
+        ({"nodes_going_most": 0}, 0, 0, "lets 0 nodes go at once"),
+        ({"nodes_going_most_of_one": 2}, 0, 4, "unmoor.nodesGoingMostPerProvisioner lets 2 nodes"),
+        ({"nodes_going_most_of_one": 2}, 1, 3, "nodes of default go at once, and 2 go"),
+        ({"nodes_going_most_of_one": 2, "nodes_going_most": 3}, 0, 3, "unmoor.nodesGoingMost "),
+    ],
+)
+def test_so_many_nodes_are_going_at_once_at_most(
+    limits: dict[str, Any], busy: int, count: int, words: str
+) -> None:
+    """Those of the command and those that are deleted, or in a command, already."""
+    leaving = [node(f"z{number}", SMALL, disruption="drift-1") for number in range(busy)]
+    others = [node(f"m{number}", SMALL, provisioner="other") for number in range(3)]
+    both = (consolidated(), consolidated("other"))
+
+    proposal = proposed(*both, *empties(3), *others, *leaving, settings=Settings(**limits))
+
+    assert len(going(proposal)) == count
+    held = [one for one in proposal.verdicts if one.reason is Reason.AT_LIMIT]
+    assert len(held) == 6 - count
+    assert all(words in " | ".join(one.message for one in held) for _ in held)
+
+
+def test_a_node_that_is_not_ready_uses_up_budgets_and_no_limit() -> None:
+    broken = node("z", SMALL, is_ready=False)
+
+    assert len(going(proposed(*empties(3), broken, settings=Settings(nodes_going_most=2)))) == 2
+
+
+@pytest.mark.parametrize("limits", [{"nodes_going_most": 1}, {"nodes_going_most_of_one": 1}])
+def test_the_first_that_cannot_go_does_not_stand_in_the_way_of_the_next(
+    limits: dict[str, Any],
+) -> None:
+    """Where one may go, each is looked at: not only the first of the order."""
+    own = {"nodeSelector": {"example.com/foo": "1"}}
+    first = node("a", SMALL, labels={"example.com/foo": "1"})
+    pods = [pod("web-1", "a", "100m", spec=own), pod("api-1", "b", "100m"), pod("api-2", "b", "1m")]
+    nodes = [
+        first,
+        node("b", SMALL),
+        node("c", SMALL),
+        pod("db-1", "c", "1"),
+        pod("db-2", "c", "1m"),
+    ]
+    nodes.append(pod("db-3", "c", "1m"))
+
+    assert going(proposed(*nodes, *pods, settings=Settings(**limits))) == ["b"]
+    assert going(proposed(limited({"nodes": "1"}), *nodes, *pods)) == ["b"]
+
+
+def test_several_go_together_within_the_limit() -> None:
+    nodes = [node(name, SMALL) for name in "abcd"]
+    pods = [pod(f"{name}-1", name, "100m") for name in "abcd"]
+
+    assert len(going(proposed(*nodes, *pods))) == 3
+    assert len(going(proposed(*nodes, *pods, settings=Settings(nodes_going_most=2)))) == 2

@@ -73,6 +73,18 @@ def count(least: int) -> Callable[[str], int]:
     return read_count
 
 
+def most(least: int) -> Callable[[str], int | None]:
+    """Read a whole number, or OFF."""
+
+    def read_most(given: str) -> int | None:
+        try:
+            return None if given == OFF else count(least)(given)
+        except ValueError as error:
+            raise ValueError(f"{error}, or {OFF}") from None
+
+    return read_most
+
+
 def share(given: str) -> float:
     """Read a decimal number that is not negative."""
     if not _DECIMAL_NUMBER.fullmatch(given):

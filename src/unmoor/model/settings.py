@@ -115,6 +115,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     failed_commands_most: Annotated[
         int, Meta(description="after so many failed commands in a row a person is asked; 0: never")
     ] = 5
+    nodes_going_most: Annotated[
+        int | None, Meta(description="so many nodes may be going at once; off: any number")
+    ] = None
+    nodes_going_most_of_one: Annotated[
+        int | None,
+        Meta(description="so many nodes of one Provisioner may be going at once; off: any number"),
+    ] = None
     consolidation_order: Annotated[
         str, Meta(description="which nodes are consolidated first: fewest-pods or least-cost (R8)")
     ] = FEWEST_PODS
@@ -158,7 +165,7 @@ class Setting(msgspec.Struct, frozen=True):
             return OFF if value is None else duration.format_duration(float(str(value)))
         match value:
             case None:
-                return ""
+                return OFF if self._may_be_off() else ""
             case bool():
                 return str(value).lower()
             case tuple():
@@ -167,6 +174,12 @@ class Setting(msgspec.Struct, frozen=True):
                 return msgspec.json.encode(value).decode()
             case _:
                 return str(value)
+
+    def _may_be_off(self) -> bool:
+        try:
+            return self.read(OFF) is None
+        except ValueError:
+            return False
 
     @property
     def description(self) -> str:
@@ -277,6 +290,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unmoor.quietAfterStart", "", "quiet_after_start_s", reading.duration(0.0)),
     Setting("unmoor.notReadyShareMost", "", "not_ready_share_most", reading.share),
     Setting("unmoor.failedCommandsMost", "", "failed_commands_most", reading.count(0)),
+    Setting("unmoor.nodesGoingMost", "", "nodes_going_most", reading.most(0)),
+    Setting("unmoor.nodesGoingMostPerProvisioner", "", "nodes_going_most_of_one", reading.most(0)),
     Setting("unmoor.paused", "", "paused", reading.text),
     Setting("unmoor.observe", "", "observe", reading.some_of(METHODS)),
     Setting(

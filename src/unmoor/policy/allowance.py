@@ -3,7 +3,8 @@
 A look is about nodes that go, or about those whose going is only observed, never about both.
 
 A provisioner's budgets count its nodes that are up; those that are deleted, are in a command, or
-are not ready use them up, whoever made them so (spec 4.3).
+are not ready use them up, whoever made them so (spec 4.3). The limits that the settings set count
+nodes alone, those of the command with those that are deleted or in a command already.
 
 Must not: order nodes, or read budgets (``budgets``).
 """
@@ -11,25 +12,32 @@ Must not: order nodes, or read budgets (``budgets``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from unmoor.model.kinds import NODES
 from unmoor.model.node import Node
+from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
+from unmoor.model.wording import counted
 from unmoor.policy import budgets, observing
+from unmoor.policy.budgets import Allowed
 from unmoor.policy.command import Candidate, Found, Judged, refused
 from unmoor.policy.look import Look
 from unmoor.policy.ownership import is_ours
 from unmoor.policy.verdict import Reason, Verdict
 
+OF_ALL = "unmoor.nodesGoingMost"
+OF_ONE = "unmoor.nodesGoingMostPerProvisioner"
+
 
 class _Census(msgspec.Struct):
-    """Of each provisioner: how many nodes it has up, and how many of them are going."""
+    """Of each provisioner: how many nodes it has up, how many use up budgets, how many leave."""
 
     nodes: Counter[str]
     going: Counter[str]
+    leaving: Counter[str]
 
 
 def within(
@@ -39,38 +47,105 @@ def within(
     reason: str,
     besides: Iterable[Candidate] = (),
 ) -> tuple[Found, tuple[Candidate, ...]]:
-    """Return those of ``ordered`` that budgets let go, the first first; the others with a verdict.
+    """Return those of ``ordered`` that may go together, the first first; the others with a verdict.
 
     ``reason``: what it is for, as budgets name it. ``besides``: who may go in the same command.
     """
+    found, mine = _of_this_look(look, found, ordered)
+    if not _is_limited(look, mine):
+        return found, mine
+    room = _Room(look, besides)
+    kept, held = [], {}
+    for one in mine:
+        if why := room.why_not(one, reason):
+            held[one.node.uid] = _refused(one, found, *why)
+        else:
+            room.take(one)
+            kept.append(one)
+    return _with(found, held), tuple(kept)
+
+
+def alone(
+    look: Look, found: Found, ordered: Sequence[Candidate], reasons: Callable[[Candidate], str]
+) -> tuple[Found, tuple[Candidate, ...]]:
+    """Return those of ``ordered`` that may go by themselves; the others with a verdict.
+
+    So one that cannot go stands in no other's way. ``reasons``: what it is for, of each.
+    """
+    found, mine = _of_this_look(look, found, ordered)
+    if not _is_limited(look, mine):
+        return found, mine
+    room = _Room(look)
+    held = {
+        one.node.uid: _refused(one, found, *why)
+        for one in mine
+        if (why := room.why_not(one, reasons(one))) is not None
+    }
+    return _with(found, held), tuple(one for one in mine if one.node.uid not in held)
+
+
+class _Room:
+    """How many more may go, as it is used up."""
+
+    def __init__(self, look: Look, besides: Iterable[Candidate] = ()) -> None:
+        self._look = look
+        self._census = _census(look)
+        self._answers: dict[tuple[str, str], Allowed] = {}
+        for one in besides:
+            self.take(one)
+
+    def why_not(self, one: Candidate, reason: str) -> tuple[Reason, str] | None:
+        """Why it may not go now, None when it may."""
+        settings, name = self._look.view.settings, one.provisioner.name
+        counts = self._census
+        answer = self._allowed(one.provisioner, reason)
+        if answer.most is not None and counts.going[name] >= answer.most:
+            words = f"{answer.why}, and {counts.going[name]} are; others of it come first"
+            return Reason.BUDGET_SPENT, words
+        limits = (
+            (settings.nodes_going_most_of_one, counts.leaving[name], f" of {name}", OF_ONE),
+            (settings.nodes_going_most, counts.leaving.total(), "", OF_ALL),
+        )
+        for most, leaving, whose, key in limits:
+            if most is not None and leaving >= most:
+                words = f"{key} lets {counted(most, 'node')}{whose} go at once, and {leaving} go"
+                return Reason.AT_LIMIT, f"{words}; others come first"
+        return None
+
+    def take(self, one: Candidate) -> None:
+        """It goes as well."""
+        self._census.going[one.provisioner.name] += 1
+        self._census.leaving[one.provisioner.name] += 1
+
+    def _allowed(self, provisioner: Provisioner, reason: str) -> Allowed:
+        key = (provisioner.name, reason)
+        if key not in self._answers:
+            nodes, now = self._census.nodes[provisioner.name], self._look.moment.wall
+            self._answers[key] = budgets.allowed(provisioner, reason, nodes, now)
+        return self._answers[key]
+
+
+def _is_limited(look: Look, ordered: Iterable[Candidate]) -> bool:
+    settings = look.view.settings
+    if (settings.nodes_going_most, settings.nodes_going_most_of_one) != (None, None):
+        return True
+    return any(budgets.is_limited(one.provisioner) for one in ordered)
+
+
+def _refused(one: Candidate, found: Found, reason: Reason, message: str) -> Verdict:
+    return refused(one, found.method, reason, message)
+
+
+def _of_this_look(
+    look: Look, found: Found, ordered: Sequence[Candidate]
+) -> tuple[Found, tuple[Candidate, ...]]:
     others = {
         one.node.uid: verdict
         for one in ordered
         if (verdict := _is_for_another_look(look, found, one)) is not None
     }
-    if others:
-        found = _with(found, others)
-        ordered = tuple(one for one in ordered if one.node.uid not in others)
-    if not any(budgets.is_limited(one.provisioner) for one in ordered):
-        return found, tuple(ordered)
-    census = _census(look)
-    census.going.update(one.provisioner.name for one in besides)
-    left: dict[str, int | None] = {}
-    why: dict[str, str] = {}
-    kept, held = [], {}
-    for one in ordered:
-        name = one.provisioner.name
-        if name not in left:
-            answer = budgets.allowed(one.provisioner, reason, census.nodes[name], look.moment.wall)
-            left[name], why[name] = _remaining(answer.most, census.going[name]), answer.why
-        most = left[name]
-        if most is not None and most <= 0:
-            message = f"{why[name]}, and {census.going[name]} are; others of it come first"
-            held[one.node.uid] = refused(one, found.method, Reason.BUDGET_SPENT, message)
-            continue
-        left[name] = None if most is None else most - 1
-        kept.append(one)
-    return _with(found, held), tuple(kept)
+    mine = tuple(one for one in ordered if one.node.uid not in others)
+    return _with(found, others) if others else found, mine
 
 
 def _is_for_another_look(look: Look, found: Found, one: Candidate) -> Verdict | None:
@@ -96,19 +171,17 @@ def _with(found: Found, held: Mapping[str, Verdict]) -> Found:
     return Found(found.method, judged)
 
 
-def _remaining(most: int | None, going: int) -> int | None:
-    return None if most is None else max(most - going, 0)
-
-
 def _census(look: Look) -> _Census:
-    view, found = look.view, _Census(Counter(), Counter())
+    view, found = look.view, _Census(Counter(), Counter(), Counter())
     for node in _ours(view):
         owner = node.provisioner_name
         found.nodes[owner] += 1
         machine = view.machine_of(node)
         is_going = node.is_deleting or (machine is not None and machine.is_deleting)
-        is_going = is_going or node.name in look.gone
-        if is_going or node.disruption or not node.is_ready:
+        is_going = is_going or node.name in look.gone or bool(node.disruption)
+        if is_going:
+            found.leaving[owner] += 1
+        if is_going or not node.is_ready:
             found.going[owner] += 1
     return found
 

@@ -46,21 +46,26 @@ def wants(candidate: Candidate, moment: Moment) -> Verdict:
 
 def propose(look: Look) -> Proposal:
     """Return the first command of the three searches, or why each node stays."""
-    found = _with_budgets(candidates.find(look.view, Method.CONSOLIDATION, wants, look.moment))
+    every = _with_budgets(candidates.find(look.view, Method.CONSOLIDATION, wants, look.moment))
     order = look.view.settings.consolidation_order
-    ordered = disruption_cost.ordered(found.candidates, order, look.moment)
+    ordered = disruption_cost.ordered(every.candidates, order, look.moment)
     empties = [one for one in ordered if not one.pods]
-    found, empty = allowance.within(look, found, empties, budgets.EMPTY)
+    found, empty = allowance.within(look, every, empties, budgets.EMPTY)
     together = removal_of(look, empty) if empty else None
     if isinstance(together, Removal) and not together.is_replacement:
         return _proposed(found, together, "empty")
     # Else some of them are needed for pods that have none yet.
     others = [one for one in ordered if one.pods]
     found, filled = allowance.within(look, found, others, budgets.UNDERUTILIZED, empty)
-    eligible = (*empty, *filled)
-    removal = multi_node.find(look, eligible)
+    removal = multi_node.find(look, (*empty, *filled))
     if removal is not None:
         return _proposed(found, removal, _words(removal))
+    return _one_by_one(look, every, (*empties, *others))
+
+
+def _one_by_one(look: Look, found: Found, ordered: Sequence[Candidate]) -> Proposal:
+    """001:87: each by itself, until one can go; how many may go at once is no matter here."""
+    found, eligible = allowance.alone(look, found, ordered, _reason_of)
     refusals = _hopeless(look, eligible)
     for one in eligible:
         if one.node.uid in refusals:
@@ -70,6 +75,11 @@ def propose(look: Look) -> Proposal:
             return _proposed(found, single, _words(single))
         refusals[one.node.uid] = single
     return proposal(_with_reasons(found, refusals), (), "")
+
+
+def _reason_of(one: Candidate) -> str:
+    """As budgets name it."""
+    return budgets.UNDERUTILIZED if one.pods else budgets.EMPTY
 
 
 def _hopeless(look: Look, eligible: Sequence[Candidate]) -> dict[str, Refused]:

@@ -64,6 +64,8 @@ class Reason(StrEnum):
     """What would be done with it is recorded and not done, or is recorded already."""
     BUDGET_SPENT = "budget-spent"
     """As many nodes of its provisioner as its budgets allow are going already."""
+    AT_LIMIT = "at-limit"
+    """As many nodes as a setting allows go at once: which, how many, and how many go."""
     # Emptiness (001:53).
     NOT_CONFIGURED = "not-configured"
     NOT_EMPTY = "not-empty"
