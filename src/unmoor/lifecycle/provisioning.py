@@ -34,7 +34,7 @@ from unmoor.model.observation import Asked
 from unmoor.model.pod import Pod
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
-from unmoor.policy import moving, nomination, provisionable, stock
+from unmoor.policy import moving, nomination, provisionable, recalling, stock
 from unmoor.policy.provisionable import Wanting
 from unmoor.policy.stock import Sold
 
@@ -136,7 +136,7 @@ def _plan(
     doubts = doubtful.doubts(view, refused, moment)
     left = stock.in_stock(types, doubts.sold_out)
     scene = batch.scenery.scene_of(view, left, placing=placing, doubts=doubts)
-    scene = moving.closed(scene, moved)
+    scene = moving.closed(recalling.reopened(view, scene), moved)
     kept = moving.promised(view, scene, moved)
     promised = nomination.promised(view, scene, wanting.pods) | kept
     scene = msgspec.structs.replace(scene, promised=promised)
