@@ -160,3 +160,25 @@ def test_t015_a_machine_that_somebody_holds_is_waited_for() -> None:
 
     assert command(world).phase is DisruptionPhase.SUCCEEDED
     assert world.names("Node") == ["new"]
+
+
+def test_what_did_not_hold_is_not_tried_again_at_once_but_a_minute_later() -> None:
+    world = small(
+        "ab", pod("web-1", "a", "100m"), pod("api-1", "b", "100m"), pod("api-2", "b", "1m")
+    )
+    world.run(*ROWS, for_s=QUIET_S - 5)
+    assert going(world) == ["a"]
+
+    world.put(pod("api-3", "b", "1850m", annotations={names.DO_NOT_EVICT: "true"}))
+    world.run(*ROWS, for_s=10)
+    first = first_command(world)
+    assert (first.phase, first.was_withdrawn) == (DisruptionPhase.CANCELLED, True)
+    assert is_free(world, "a")
+
+    world.put(pod("api-3", "b", "1m", annotations={names.DO_NOT_EVICT: "true"}))
+    world.run(*ROWS, for_s=50)
+    assert len(world.view.sorted(DISRUPTIONS)) == 1
+    assert is_free(world, "a")
+
+    world.run(*ROWS, for_s=40)
+    assert deleted_nodes(world) == ["a"]

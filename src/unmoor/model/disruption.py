@@ -171,6 +171,13 @@ class Disruption(Object):
         return is_over and LeftOutReason.REPLACEMENT_FAILED in reasons
 
     @property
+    def was_withdrawn(self) -> bool:
+        """It was given up as a whole, before anything was made or went, and by nobody's wish."""
+        reasons = {one.reason for one in self.status.left_out.values()}
+        is_over = self.phase is DisruptionPhase.CANCELLED
+        return is_over and bool(self.nodes) and reasons <= {LeftOutReason.UNFIT}
+
+    @property
     def nodes(self) -> tuple[DisruptedNode, ...]:
         """The nodes it still acts on."""
         return tuple(n for n in self.spec.nodes if n.name not in self.status.left_out)

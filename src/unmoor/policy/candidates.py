@@ -19,11 +19,11 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.kinds import NODES, ref_of
 from unmoor.model.machine import Machine
-from unmoor.model.moment import Moment, doubled_s, later, rfc3339
+from unmoor.model.moment import Moment, later, rfc3339
 from unmoor.model.node import Node
 from unmoor.model.provisioner import validate
 from unmoor.model.snapshot import View
-from unmoor.policy import drain, nomination, observing, ownership, pause, pods
+from unmoor.policy import backoff, drain, nomination, observing, ownership, pause, pods
 from unmoor.policy.command import Candidate, Found, Judged
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -164,24 +164,18 @@ def _is_unreplaced(view: View, candidate: Candidate, method: Method, moment: Mom
     An empty node needs no replacement, and what another method wants may be another one.
     """
     cadence, uid = view.settings.cadence, candidate.node.uid
-    recent_s = 2 * cadence.replacement_backoff_most_s
     failed = [
         (command.status.finished_at, command.name)
         for command in view.disruptions_without(uid)
         if uid in command.unreplaced
         and command.spec.method == method
         and command.status.finished_at is not None
-        and moment.is_recent(command.status.finished_at, recent_s)
+        and backoff.is_counted(command.status.finished_at, cadence, moment)
     ]
-    if not failed or not candidate.pods:
+    until = backoff.until((ended for ended, _ in failed), cadence, moment)
+    if until is None or not candidate.pods:
         return ""
-    ended, name = max(failed)
-    back_off_s = doubled_s(
-        cadence.replacement_backoff_s, len(failed) - 1, cadence.replacement_backoff_most_s
-    )
-    if not moment.is_recent(ended, back_off_s):
-        return ""
-    until = later(ended, back_off_s)
+    _, name = max(failed)
     return f"its replacement in disruption {name} failed; it is left alone until {rfc3339(until)}"
 
 

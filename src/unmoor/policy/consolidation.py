@@ -21,12 +21,20 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.money import usd_per_h
 from unmoor.model.wording import counted
-from unmoor.policy import allowance, budgets, candidates, disruption_cost, multi_node
+from unmoor.policy import (
+    allowance,
+    budgets,
+    candidates,
+    disruption_cost,
+    multi_node,
+    second_thoughts,
+)
 from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused, wanted
 from unmoor.policy.look import Look
 from unmoor.policy.removal import Refused, Removal, no_place, price_at, price_of, removal_of
 from unmoor.policy.verdict import Method, Reason, Verdict
 
+METHOD = Method.CONSOLIDATION
 UNCONSOLIDATABLE = "Unconsolidatable"
 
 
@@ -51,13 +59,15 @@ def propose(look: Look) -> Proposal:
     ordered = disruption_cost.ordered(every.candidates, order, look.moment)
     empties = [one for one in ordered if not one.pods]
     found, empty = allowance.within(look, every, empties, budgets.EMPTY)
-    together = removal_of(look, empty) if empty else None
+    together = _chosen(look, empty) if empty else None
     if isinstance(together, Removal) and not together.is_replacement:
         return _proposed(found, together, "empty")
     # Else some of them are needed for pods that have none yet.
     others = [one for one in ordered if one.pods]
     found, filled = allowance.within(look, found, others, budgets.UNDERUTILIZED, empty)
-    removal = multi_node.find(look, (*empty, *filled))
+    removal = multi_node.find(
+        look, (*empty, *filled), lambda one: second_thoughts.about(look, one, METHOD) is None
+    )
     if removal is not None:
         return _proposed(found, removal, _words(removal))
     return _one_by_one(look, every, (*empties, *others))
@@ -70,11 +80,19 @@ def _one_by_one(look: Look, found: Found, ordered: Sequence[Candidate]) -> Propo
     for one in eligible:
         if one.node.uid in refusals:
             continue
-        single = removal_of(look, [one])
+        single = _chosen(look, [one])
         if isinstance(single, Removal):
             return _proposed(found, single, _words(single))
         refusals[one.node.uid] = single
     return proposal(_with_reasons(found, refusals), (), "")
+
+
+def _chosen(look: Look, nodes: Sequence[Candidate]) -> Removal | Refused:
+    """What it takes, unless the same was withdrawn lately."""
+    found = removal_of(look, nodes)
+    if isinstance(found, Refused):
+        return found
+    return second_thoughts.about(look, found, METHOD) or found
 
 
 def _reason_of(one: Candidate) -> str:

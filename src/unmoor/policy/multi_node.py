@@ -12,7 +12,7 @@ Must not: look at single nodes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from unmoor.policy.command import NODES_MAX, Candidate
 from unmoor.policy.look import Look
@@ -28,8 +28,17 @@ PLACED_MAX = 60_000
 """So many pods are placed in one look by the searches for sets, and as many by the bisection."""
 
 
-def find(look: Look, candidates: Sequence[Candidate]) -> Removal | None:
-    """Return the best removal of several nodes that was found. ``candidates`` in their order."""
+def _always(_: Removal) -> bool:
+    return True
+
+
+def find(
+    look: Look, candidates: Sequence[Candidate], may_go: Callable[[Removal], bool] = _always
+) -> Removal | None:
+    """Return the best removal of several nodes that was found. ``candidates`` in their order.
+
+    ``may_go``: whether what was found may be done now.
+    """
     if len(candidates) < NODES_LEAST:
         return None
     simulation = look.simulation
@@ -37,10 +46,11 @@ def find(look: Look, candidates: Sequence[Candidate]) -> Removal | None:
         return None
     room = Room(simulation, candidates)
     purse = Purse(PLACED_MAX)
-    found = list(best_sets(look, room, candidates, purse))
+    found = [one for one in best_sets(look, room, candidates, purse) if may_go(one)]
     known = max((one.saving_usd_per_h or 0.0 for one in found), default=0.0)
     bisection = bisected(look, candidates, room, Purse(PLACED_MAX), known)
-    found += [bisection] if bisection is not None else []
+    if bisection is not None and may_go(bisection):
+        found.append(bisection)
     best = max(found, key=_worth, default=None)
     # What one node alone saves as well, several need not be moved for.
     return best if best is not None and len(best.nodes) >= NODES_LEAST else None

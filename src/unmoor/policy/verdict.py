@@ -82,6 +82,8 @@ class Reason(StrEnum):
     SPOT_TO_SPOT = "spot-to-spot"
     NOT_WORTH_IT = "not-worth-it"
     """A replacement would save too little, or move a workload again."""
+    WITHDRAWN = "withdrawn"
+    """The same was decided and then not right: how often, why at last, when it is tried again."""
     # A command that waits or ends (001:18-24).
     COMMAND_RUNNING = "command-running"
     """A command is under way: its name, and what it waits for."""
