@@ -24,5 +24,8 @@ class Allowances(msgspec.Struct, kw_only=True):
     """The shortest drain deadline that was ever set for all nodes."""
     deadline_least_s: float = 300.0
     """No longer deadline passes sooner than this, whatever the clocks say."""
+    respect_s: float = 1800.0
+    """How long a workload that was moved is not moved again by a replacement: the shortest time
+    that was ever set."""
     rounds: int = 3
     """How often pods of one owner return until they are no longer waited for (R1)."""

@@ -12,7 +12,7 @@ Must not: import policy or lifecycle, or write anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -20,10 +20,11 @@ import msgspec
 from unmoor.model import names
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import Resource
-from unmoor.sim import methods, purchases, replaced, vacancies
+from unmoor.sim import methods, purchases, replaced, vacancies, voluntary
 from unmoor.sim import truth as true
 from unmoor.sim.allowances import Allowances
 from unmoor.sim.apiserver.storage import Entry
+from unmoor.sim.past import Past, uids_of
 from unmoor.sim.truth import Truth
 from unmoor.sim.witness import Act, Witness
 
@@ -55,6 +56,8 @@ class Checkers:
         self.allowances = allowances
         self.breaches: list[Breach] = []
         self.limits = purchases.Limits(truth)
+        self.past = Past(truth, allowances)
+        self._voluntary = voluntary.rules(self.past)
         self._witness = witness
         truth.server.observers.append(self._observe)
         witness.listen(self._heard)
@@ -70,10 +73,19 @@ class Checkers:
             for name, rule in _RULES_OF.get(entry.obj.get("kind", ""), ()):
                 self._apply(name, rule, act, entry)
             self._apply("nothing-that-is-not-ours", _not_ours, act, entry)
-        self.truth.note(entry, act.who if act is not None else "")
+            for one in self._voluntary:
+                self._say(one.name, one.broken(entry, act.who), act, entry)
+        who = act.who if act is not None else ""
+        self.past.note(entry, who)
+        for one in self._voluntary:
+            one.note(entry, who)
+        self.truth.note(entry, who)
 
     def _apply(self, name: str, rule: Rule, act: Act, entry: Entry) -> None:
-        for message in rule(self, act, entry):
+        self._say(name, rule(self, act, entry), act, entry)
+
+    def _say(self, name: str, messages: Iterable[str], act: Act, entry: Entry) -> None:
+        for message in messages:
             said = f"{act.who}, {act.call.verb} {act.call.ref}: {message}"
             meta = entry.obj["metadata"]
             kind = str(entry.obj.get("kind", ""))
@@ -266,7 +278,7 @@ def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[
     if instance is None or true.is_going(instance):
         return
     commands = self.truth.commands_since(self.allowances.blind_s)
-    asking = [one for one in commands if true.uid(old) in _uids_of(one)]
+    asking = [one for one in commands if true.uid(old) in uids_of(one)]
     if not asking:
         yield "nobody has asked for the node's deletion"
     for command in asking:
@@ -278,10 +290,6 @@ def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[
         is_stuck = self.is_stuck(pod, self.allowances.skew_s)
         if true.is_workload(pod) and not is_stuck and not self.is_unseen(pod):
             yield f"it is not empty: pod {pod['metadata']['namespace']}/{true.name(pod)}"
-
-
-def _uids_of(command: JSON) -> list[str]:
-    return [str(node["uid"]) for node in command["spec"].get("nodes") or ()]
 
 
 def _is_gone(entry: Entry) -> bool:

@@ -8,6 +8,7 @@ Must not: run anything.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Any
@@ -149,7 +150,7 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
     dice = Random(f"swarm/{seed}")
     choices = sorted(DRAWN.intersection(types)) or sorted(types)
     types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
-    provisioners = tuple(_consolidated(seed, _limited(seed, _provisioners(dice))))
+    provisioners = tuple(_budgeted(seed, _consolidated(seed, _limited(seed, _provisioners(dice)))))
     machines = tuple(
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
@@ -167,7 +168,7 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
         foreign=dice.randint(1, 2),
         apps=demands.of(apps),
         budgets=budgets,
-        settings=_settings(dice),
+        settings=_settings(dice) | _respect(seed),
         faults=faults,
         api=ApiFaults(**api),
         cloud=CloudFaults(**cloud),
@@ -209,6 +210,37 @@ def _consolidated(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manif
             continue
         kept = {key: one for key, one in body["spec"].items() if key != "ttlSecondsAfterEmpty"}
         yield ref, {**body, "spec": {**kept, "consolidation": {"enabled": True}}}
+
+
+NODE_BUDGETS: tuple[list[JSON], ...] = (
+    [{"nodes": "1"}],
+    [{"nodes": "0", "reasons": ["Underutilized"]}],
+    [{"nodes": "34%"}, {"nodes": "3", "reasons": ["Empty"]}],
+    [{"nodes": "0", "schedule": "10 * * * *", "duration": "30m"}],
+    [{"nodes": "1", "reasons": ["Empty"], "schedule": "0 * * * *", "duration": "20m"}],
+)
+"""How many nodes of a Provisioner may be going at the same time."""
+RESPECTS = {"5m": 300.0, "1h": 3600.0}
+"""How long a moved workload is respected, where people set that, in seconds."""
+
+
+def _budgeted(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manifest]:
+    """In some worlds only so many nodes may be going."""
+    dice = Random(f"swarm/node budgets/{seed}")
+    is_on = dice.randrange(3) == 0
+    for ref, body in provisioners:
+        budgets = dice.choice(NODE_BUDGETS)
+        if not is_on or dice.randrange(3) == 0:
+            yield ref, body
+            continue
+        marks = {names.BUDGETS: json.dumps(budgets)}
+        yield ref, {**body, "metadata": {**body["metadata"], "annotations": marks}}
+
+
+def _respect(seed: int) -> dict[str, str]:
+    dice = Random(f"swarm/respect/{seed}")
+    value = dice.choice((None, None, *RESPECTS))
+    return {} if value is None else {"unmoor.movedWorkloadRespect": value}
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:

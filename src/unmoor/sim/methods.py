@@ -35,6 +35,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     Nodes that are not up yet, going already or protected are not asked about.
     """
+    budget: str = ""
+    """As what its nodes use up budgets; "": as what they are, empty or not."""
+    is_for_the_bill: bool = False
+    """It must save something, and moves nobody again so soon for that."""
 
 
 def method_of(command: JSON) -> str:
@@ -46,6 +50,12 @@ def takes_pods(command: JSON) -> bool:
     """A node of this command may go with its pods."""
     row = METHODS.get(method_of(command))
     return row is not None and row.takes_pods
+
+
+def is_for_the_bill(command: JSON) -> bool:
+    """Its method is about money alone."""
+    row = METHODS.get(method_of(command))
+    return row is not None and row.is_for_the_bill
 
 
 # Emptiness.
@@ -86,7 +96,11 @@ def _never(_truth: Truth, _node: JSON, _provisioner: JSON) -> str:
 
 
 METHODS: dict[str, Row] = {
-    "emptiness": Row(asks=_has_ttl, takes_pods=False, overdue=_is_empty_for_too_long),
-    "consolidation": Row(asks=_is_consolidated, takes_pods=True, overdue=_never),
+    "emptiness": Row(
+        asks=_has_ttl, takes_pods=False, overdue=_is_empty_for_too_long, budget="Empty"
+    ),
+    "consolidation": Row(
+        asks=_is_consolidated, takes_pods=True, overdue=_never, is_for_the_bill=True
+    ),
 }
 """By the name that a Disruption has in ``spec.method``."""

@@ -15,16 +15,21 @@ from unmoor.model.base import JSON, Ref
 from unmoor.model.cluster import SIMULATED_SCHEME
 from unmoor.sim import replaced
 from unmoor.sim import truth as true
+from unmoor.sim.halves import half_done
 from unmoor.sim.methods import METHODS
+from unmoor.sim.past import Past
 from unmoor.sim.truth import Truth
 
 Unsettled = tuple[str, Ref]
 Rule = Callable[[Truth], Iterator[Unsettled]]
 
 
-def unsettled(truth: Truth) -> list[tuple[str, str, Ref]]:
-    """What is not as it finally should be: rule, words, object."""
-    return [(name, message, ref) for name, rule in RULES.items() for message, ref in rule(truth)]
+def unsettled(truth: Truth, past: Past | None = None) -> list[tuple[str, str, Ref]]:
+    """What is not as it finally should be: rule, words, object. ``past``: of commands."""
+    found = [(name, message, ref) for name, rule in RULES.items() for message, ref in rule(truth)]
+    halves = half_done(past) if past is not None else ()
+    found += [("no-command-is-half-done", said, _ref(command)) for said, command in halves]
+    return found
 
 
 def _ref(obj: JSON) -> Ref:

@@ -29,7 +29,7 @@ from unmoor.sim import truth as true
 from unmoor.sim.actors.kubelet import KubeletDelays
 from unmoor.sim.allowances import Allowances
 from unmoor.sim.checkers import Breach, Checkers
-from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, Draw, draw
+from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, RESPECTS, Draw, draw
 from unmoor.sim.faults import NEVER
 from unmoor.sim.mischief import Crew, Meddling
 from unmoor.sim.people import People
@@ -109,7 +109,9 @@ class _Run:
             tuple(types.values()),
             drawn.cloud.stock_out == NEVER and not drawn.demands.shortages,
         )
-        self._allowances = Allowances(unseen_s=_unseen_s(drawn), blind_s=_blind_s(drawn))
+        self._allowances = Allowances(
+            unseen_s=_unseen_s(drawn), blind_s=_blind_s(drawn), respect_s=_respect_s(drawn)
+        )
         self._checkers = Checkers(self._truth, self._witness, self._allowances)
         self._people = People(self._world.api, self._world.clock, drawn, self._allowances)
         self._crew = Crew(self._world, drawn, cloud, self._witness, self._checkers, meddling)
@@ -178,7 +180,7 @@ class _Run:
         await self._until(
             lambda: bool(self._checkers.breaches) or self._is_quiet(), LIVENESS_LIMIT_S
         )
-        for rule, message, ref in settled.unsettled(self._truth):
+        for rule, message, ref in settled.unsettled(self._truth, self._checkers.past):
             self._checkers.breach(rule, message, ref)
         if not self._checkers.breaches and not self._is_quiet():
             self._checkers.breach("unmoor-comes-to-rest", "it goes on writing")
@@ -203,7 +205,7 @@ class _Run:
 
     def _is_quiet(self) -> bool:
         has_rested = self._time_s() - self._witness.last_effect_s >= QUIET_S
-        return has_rested and not settled.unsettled(self._truth)
+        return has_rested and not settled.unsettled(self._truth, self._checkers.past)
 
     # Those who are not ours.
 
@@ -312,6 +314,11 @@ def _blind_s(drawn: Draw) -> float:
     """How old a picture of the pods may be: until a watch that hangs is given up, if one may."""
     hangs = drawn.api.watch_silent != NEVER
     return _unseen_s(drawn) + (Cadence().watch_silence_s if hangs else 0.0)
+
+
+def _respect_s(drawn: Draw) -> float:
+    value = drawn.settings.get("unmoor.movedWorkloadRespect", "")
+    return RESPECTS.get(value, Allowances(unseen_s=0.0).respect_s)
 
 
 def _concerns(record: Record, keys: frozenset[str]) -> bool:

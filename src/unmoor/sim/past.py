@@ -1,0 +1,93 @@
+"""What the rules about commands must know of the past, and of whom a node's deletion is.
+
+A command is past its last look when its phase becomes ``Deleting``: what was so for long enough by
+then, it must have known.
+
+Must not: judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from unmoor.model import names
+from unmoor.model.base import JSON
+from unmoor.sim import truth as true
+from unmoor.sim.allowances import Allowances
+from unmoor.sim.apiserver.storage import Entry
+from unmoor.sim.truth import Truth
+
+
+class Past:
+    """``decided_at``: when each command, by uid, was past its last look. ``deleted_for``: the uid
+    of the command that each node, by uid, was deleted for.
+    """
+
+    def __init__(self, truth: Truth, allowances: Allowances) -> None:
+        """Begin with nothing."""
+        self.truth = truth
+        self.allowances = allowances
+        self.decided_at: dict[str, float] = {}
+        self.deleted_for: dict[str, str] = {}
+
+    def deleting_for(self, entry: Entry) -> Iterator[tuple[JSON, JSON]]:
+        """Return node and command when a write of unmoor deletes a node for a command.
+
+        A node that goes with its machine, or whose machine is gone, has no choice.
+        """
+        node, truth = entry.old, self.truth
+        if node is None or node.get("kind") != "Node" or true.is_deleting(node):
+            return
+        if entry.type != "DELETED" and not true.is_deleting(entry.obj):
+            return
+        provider_id = node["spec"].get("providerID", "")
+        machines = truth.machines_of(provider_id)
+        instance = truth.instance_of(provider_id)
+        is_free = machines and not any(true.is_deleting(one) for one in machines)
+        if is_free and instance is not None and not true.is_going(instance):
+            for command in truth.commands_since(self.allowances.blind_s):
+                if true.uid(node) in uids_of(command):
+                    yield node, command
+
+    def known_s(self, command: JSON) -> float:
+        """Return the time from which on it cannot have known of what has changed."""
+        at_s = self.decided_at.get(true.uid(command), self.truth.time_s())
+        return at_s - self.allowances.blind_s
+
+    def known_pods(self, node: JSON, command: JSON) -> list[JSON]:
+        """Return the workload pods on a node that a command must have known of, and that stay."""
+        known_s = self.known_s(command)
+        return [
+            pod
+            for pod in self.truth.pods_on(true.name(node))
+            if true.is_workload(pod)
+            and not true.is_deleting(pod)
+            and self.truth.bound_at.get(true.uid(pod), known_s) < known_s
+        ]
+
+    def note(self, entry: Entry, who: str) -> None:
+        """Remember a write. ``who``: "" for everybody but unmoor."""
+        obj = entry.obj
+        if obj.get("kind") == "Disruption" and phase_of(obj) == "Deleting":
+            self.decided_at.setdefault(true.uid(obj), self.truth.time_s())
+        for node, command in self.deleting_for(entry) if who else ():
+            self.deleted_for[true.uid(node)] = true.uid(command)
+
+
+def uids_of(command: JSON) -> list[str]:
+    """Return the nodes of a command, by uid."""
+    return [str(node["uid"]) for node in command["spec"].get("nodes") or ()]
+
+
+def phase_of(command: JSON) -> str:
+    """Return how far it has come."""
+    return str((command.get("status") or {}).get("phase", "Pending"))
+
+
+def mover_of(truth: Truth, pod: JSON) -> JSON | None:
+    """Return the command that moves a pod: the one that its node bears the name of."""
+    node = truth.get("Node", pod["spec"].get("nodeName", ""))
+    name = true.marks_of(node).get(names.DISRUPTION, "") if node is not None else ""
+    command = truth.get("Disruption", name) if name else None
+    is_its = node is not None and command is not None and true.uid(node) in uids_of(command)
+    return command if is_its else None
