@@ -22,8 +22,9 @@ from tests.lifecycle.replacing import (
 from tests.policy.underused import LARGE, SMALL, TYPES, consolidated, node, pod
 from unmoor.model import names
 from unmoor.model.base import Object
-from unmoor.model.disruption import DisruptionPhase
+from unmoor.model.disruption import Disruption, DisruptionPhase
 from unmoor.model.kinds import DISRUPTIONS
+from unmoor.model.settings import Settings
 
 
 def world_of(*objects: Object | tuple[Object, ...], nodes: str) -> World:
@@ -41,6 +42,13 @@ def small(nodes: str, *pods: Object) -> World:
 
 def going(world: World) -> list[str]:
     return [one.name for one in command(world).spec.nodes]
+
+
+def of_nodes(world: World, some: list[str]) -> Disruption:
+    """The command that was made for these."""
+    made = world.view.sorted(DISRUPTIONS)
+    [found] = [one for one in made if [node.name for node in one.spec.nodes] == some]
+    return found
 
 
 def test_t029_a_pod_that_must_not_be_evicted_comes_meanwhile() -> None:
@@ -131,12 +139,54 @@ def test_t041_when_several_do_not_hold_one_still_goes() -> None:
         world.put(pod(f"api{name}-1", name, "1200m"))
     world.run(*ROWS, for_s=90)
 
-    phases = {
-        tuple(one.name for one in made.spec.nodes): made.phase
-        for made in world.view.sorted(DISRUPTIONS)
-    }
-    assert phases[tuple(first)] is DisruptionPhase.CANCELLED
-    assert deleted_nodes(world) == [*({"a", "b", "c"} - set(first))]
+    [left_out] = of_nodes(world, first).status.left_out.values()
+    assert "would find no place any more" in left_out.message
+    assert deleted_nodes(world)[0] in first
+
+
+def test_a_pod_that_comes_meanwhile_keeps_its_own_node_alone() -> None:
+    world = world_of(
+        *(node(name, SMALL) for name in "abcde"),
+        *(pod(f"web{name}-1", name, "400m") for name in "abcde"),
+        nodes="abcde",
+    )
+    world.run(*ROWS, for_s=QUIET_S - 5)
+    first = going(world)
+    assert len(first) == 3
+
+    world.put(pod("new-1", first[0], "1500m"))
+    for name in "de":
+        world.put(pod(f"api{name}-1", name, "200m"))
+    world.run(*ROWS, for_s=30)
+
+    assert list(of_nodes(world, first).status.left_out) == [first[0]]
+    assert is_free(world, first[0])
+    assert deleted_nodes(world)[:2] == first[1:]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "settings"),
+    [
+        ({names.BUDGETS: '[{"nodes": "1", "reasons": ["Empty"]}]'}, Settings()),
+        ({names.BUDGETS: '[{"nodes": "1", "reasons": ["Underutilized"]}]'}, None),
+        ({}, Settings(nodes_going_most=1)),
+    ],
+)
+def test_when_less_may_go_by_now_only_as_many_do(
+    annotations: dict[str, str], settings: Settings | None
+) -> None:
+    world = small("abc")
+    world.run(*ROWS, for_s=QUIET_S - 5)
+    assert going(world) == ["a", "b", "c"]
+
+    world.change(world.view.provisioner("default"), metadata__annotations=annotations)
+    world.view.settings = settings or Settings()
+    world.run(*ROWS, for_s=8)
+
+    first = first_command(world)
+    assert first.phase is not DisruptionPhase.CANCELLED
+    assert deleted_nodes(world) == (["a", "b", "c"] if settings is None else ["a"])
+    assert sorted(first.status.left_out) == ([] if settings is None else ["b", "c"])
 
 
 def test_t015_a_machine_that_somebody_holds_is_waited_for() -> None:

@@ -92,9 +92,11 @@ def advance(view: View, command: Disruption, memory: Memory | None, moment: Mome
     known = remembered(command, memory or Memory(), moment)
     phase = phase_of(view, command, known, moment)
     dropped = _left_behind(view, command)[:NODES_AT_ONCE_MAX]
+    # The others are as they should be, however many are left out.
+    ready_at = known.ready_at if isinstance(phase, LeavingOut) else None
     letting_go = Step[Memory](
         effects=tuple(_let_go(node, command) for node in dropped),
-        memory=msgspec.structs.replace(known, ready_at=None, writing=()),
+        memory=msgspec.structs.replace(known, ready_at=ready_at, writing=()),
     )
     return join(letting_go, _advance(view, command, phase, known, moment))
 

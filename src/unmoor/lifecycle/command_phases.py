@@ -187,6 +187,8 @@ def _while_pending(view: View, command: Disruption, memory: Memory, moment: Mome
     wrong = _last_look(view, command, memory, _candidates(judged), (quiet_s, words), moment)
     if wrong is not None:
         return wrong
+    if spent := methods.spent(view, command, _candidates(judged), moment):
+        return LeavingOut(spent)
     is_replaced = bool(command.spec.replacements and staying)
     return Deciding(DisruptionPhase.LAUNCHING if is_replaced else DisruptionPhase.DELETING)
 
@@ -229,7 +231,7 @@ def _last_look(
     nodes: Sequence[Candidate],
     quiet: tuple[float, str],
     moment: Moment,
-) -> Confirming | Withdrawn | None:
+) -> Confirming | LeavingOut | Withdrawn | None:
     """Ask the API who is there, then look at the command as a whole. None: it is right.
 
     ``quiet``: how long all must have been as it is, and what that is.
@@ -250,7 +252,10 @@ def _last_look(
         return Withdrawn(holding.types_unknown(command, sold.problem.message))
     look = Look(view, moment, memory.simulator, doubtful.doubts(view, {}, moment))
     wrong = holding.why_not(look, command, nodes)
-    return None if wrong is None else Withdrawn(wrong)
+    if wrong is None:
+        return None
+    staying = holding.too_many(look, command, nodes)
+    return LeavingOut(staying) if staying else Withdrawn(wrong)
 
 
 def remembered(command: Disruption, memory: Memory, moment: Moment) -> Memory:

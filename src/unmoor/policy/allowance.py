@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from unmoor.model.disruption import Disruption
 from unmoor.model.kinds import NODES
 from unmoor.model.node import Node
 from unmoor.model.provisioner import Provisioner
@@ -26,7 +27,7 @@ from unmoor.policy.budgets import Allowed
 from unmoor.policy.command import Candidate, Found, Judged, refused
 from unmoor.policy.look import Look
 from unmoor.policy.ownership import is_ours
-from unmoor.policy.verdict import Reason, Verdict
+from unmoor.policy.verdict import Method, Reason, Verdict
 
 OF_ALL = "unmoor.nodesGoingMost"
 OF_ONE = "unmoor.nodesGoingMostPerProvisioner"
@@ -84,12 +85,31 @@ def alone(
     return _with(found, held), tuple(one for one in mine if one.node.uid not in held)
 
 
+def spent(
+    look: Look,
+    command: Disruption,
+    nodes: Sequence[Candidate],
+    method: Method,
+    reasons: Callable[[Candidate], str],
+) -> tuple[Verdict, ...]:
+    """Return which nodes of a command may not go any more, as less may go than when it was made."""
+    if not _is_limited(look, nodes):
+        return ()
+    room, held = _Room(look, running=command.name), []
+    for one in nodes:
+        if why := room.why_not(one, reasons(one)):
+            held.append(refused(one, method, *why))
+        else:
+            room.take(one)
+    return tuple(held)
+
+
 class _Room:
     """How many more may go, as it is used up."""
 
-    def __init__(self, look: Look, besides: Iterable[Candidate] = ()) -> None:
+    def __init__(self, look: Look, besides: Iterable[Candidate] = (), *, running: str = "") -> None:
         self._look = look
-        self._census = _census(look)
+        self._census = _census(look, running)
         self._answers: dict[tuple[str, str], Allowed] = {}
         for one in besides:
             self.take(one)
@@ -171,7 +191,8 @@ def _with(found: Found, held: Mapping[str, Verdict]) -> Found:
     return Found(found.method, judged)
 
 
-def _census(look: Look) -> _Census:
+def _census(look: Look, running: str = "") -> _Census:
+    """``running``: what goes by this command is not counted."""
     view, found = look.view, _Census(Counter(), Counter(), Counter())
     for node in _ours(view):
         owner = node.provisioner_name
@@ -179,9 +200,10 @@ def _census(look: Look) -> _Census:
         machine = view.machine_of(node)
         is_going = node.is_deleting or (machine is not None and machine.is_deleting)
         is_going = is_going or node.name in look.gone or bool(node.disruption)
-        if is_going:
+        is_its_own = bool(running) and node.disruption == running
+        if is_going and not is_its_own:
             found.leaving[owner] += 1
-        if is_going or not node.is_ready:
+        if (is_going or not node.is_ready) and not is_its_own:
             found.going[owner] += 1
     return found
 

@@ -75,7 +75,7 @@ def propose(look: Look) -> Proposal:
 
 def _one_by_one(look: Look, found: Found, ordered: Sequence[Candidate]) -> Proposal:
     """001:87: each by itself, until one can go; how many may go at once is no matter here."""
-    found, eligible = allowance.alone(look, found, ordered, _reason_of)
+    found, eligible = allowance.alone(look, found, ordered, reason_of)
     refusals = _hopeless(look, eligible)
     for one in eligible:
         if one.node.uid in refusals:
@@ -95,7 +95,7 @@ def _chosen(look: Look, nodes: Sequence[Candidate]) -> Removal | Refused:
     return second_thoughts.about(look, found, METHOD) or found
 
 
-def _reason_of(one: Candidate) -> str:
+def reason_of(one: Candidate) -> str:
     """As budgets name it."""
     return budgets.UNDERUTILIZED if one.pods else budgets.EMPTY
 

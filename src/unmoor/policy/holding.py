@@ -16,7 +16,7 @@ from unmoor.model.disruption import Disruption, DisruptionPhase
 from unmoor.model.kinds import ref_of
 from unmoor.model.wording import counted
 from unmoor.policy import methods
-from unmoor.policy.command import Candidate
+from unmoor.policy.command import Candidate, refused
 from unmoor.policy.look import Look
 from unmoor.policy.simulation import Outcome
 from unmoor.policy.verdict import Reason, Verdict
@@ -46,6 +46,31 @@ def why_not(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> Verd
     if row.pays is None or not command.status.left_out:
         return None  # What was paid for is not weighed again.
     return row.pays(look, command, nodes)
+
+
+def too_many(look: Look, command: Disruption, nodes: Sequence[Candidate]) -> tuple[Verdict, ...]:
+    """Return those of several nodes that had better stay, so that the others may go; () for none.
+
+    Pods that have come since have their place, or those of these nodes have none.
+    """
+    if command.phase in _NOT_BEGUN and command.spec.replacements:
+        return ()  # One machine was to come for all.
+    assert look.simulation is not None
+    outcome = look.simulation.without([one.node.name for one in nodes])
+    outside = {key for one in outcome.machines for key in one.pods} | set(outcome.refused)
+    staying = [(one, next((p for p in one.pods if p.key in outside), None)) for one in nodes]
+    found = [(one, pod) for one, pod in staying if pod is not None]
+    if len(found) == len(nodes):
+        return ()
+    return tuple(
+        refused(
+            one,
+            methods.method_of(command),
+            Reason.NO_PLACE,
+            f"pod {pod.namespace}/{pod.name} would find no place any more",
+        )
+        for one, pod in found
+    )
 
 
 def types_unknown(command: Disruption, words: str) -> Verdict:

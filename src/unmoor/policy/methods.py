@@ -19,7 +19,15 @@ from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.node import Node
 from unmoor.model.snapshot import View
-from unmoor.policy import candidates, consolidation, emptiness, observing, ownership
+from unmoor.policy import (
+    allowance,
+    budgets,
+    candidates,
+    consolidation,
+    emptiness,
+    observing,
+    ownership,
+)
 from unmoor.policy.candidates import Wants
 from unmoor.policy.command import Candidate, Judged, Proposal, refused
 from unmoor.policy.look import Look
@@ -41,6 +49,8 @@ def _validation_s(cadence: Cadence) -> float:
 class Row(msgspec.Struct, frozen=True):
     """A method.
 
+    ``budget``: what it makes a node go for, as budgets name it.
+
     ``wants`` looks again at each node of a running command, ``holds`` at the command as a whole,
     both on fresh state; that the pods still fit is looked at anyway. ``pays`` looks once more when
     replacements are up and some nodes have been left out. ``quiet_s``: from the cordon to the first
@@ -50,17 +60,19 @@ class Row(msgspec.Struct, frozen=True):
     method: Method
     propose: Callable[[Look], Proposal]
     wants: Wants
+    budget: Callable[[Candidate], str]
     holds: Holds | None = None
     pays: Holds | None = None
     quiet_s: Callable[[Cadence], float] = _quiet_s
 
 
 METHODS: tuple[Row, ...] = (
-    Row(Method.EMPTINESS, emptiness.propose, emptiness.wants),
+    Row(Method.EMPTINESS, emptiness.propose, emptiness.wants, lambda _: budgets.EMPTY),
     Row(
         Method.CONSOLIDATION,
         consolidation.propose,
         consolidation.wants,
+        consolidation.reason_of,
         consolidation.holds,
         consolidation.pays,
         _validation_s,
@@ -111,6 +123,16 @@ def still_holds(view: View, disruption: Disruption, node: Node, moment: Moment) 
     """Return why a node of a running command should not go after all, None when it should."""
     judged = judged_again(view, disruption, node, moment)
     return judged.verdict if judged.candidate is None else None
+
+
+def spent(
+    view: View, disruption: Disruption, nodes: Sequence[Candidate], moment: Moment
+) -> tuple[Verdict, ...]:
+    """Return which nodes of a running command may not go, as fewer may by now."""
+    row = row_of(disruption)
+    if row is None:
+        return ()
+    return allowance.spent(Look(view, moment), disruption, nodes, row.method, row.budget)
 
 
 def quiet_s(view: View, disruption: Disruption) -> float:
