@@ -285,9 +285,9 @@ def metrics_lines() -> Iterator[str]:
 
 
 def cases_lines() -> Iterator[str]:
-    """Test cases of Karpenter v0.30 that belong to what is built so far, each in one sentence
-    of ours. A case is a test here, or is left out with a code and a reason. R-numbers are
-    [rulings](rulings.md).
+    """Test cases of Karpenter v0.30 (T) and of today's (V) that belong to what is built so far,
+    each in one sentence of ours. A case is a test here, or is left out with a code and a reason.
+    R-numbers are [rulings](rulings.md).
     """
     cases = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
     status = [one["status"].partition(" ")[0].partition(":") for one in cases]

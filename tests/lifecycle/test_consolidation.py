@@ -64,6 +64,7 @@ def test_t029_a_pod_that_must_not_be_evicted_comes_meanwhile() -> None:
     assert is_free(world, "a")
 
 
+# T054
 @pytest.mark.parametrize(
     "pods",
     [

@@ -31,6 +31,7 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 METHOD = Method.DRIFT
 BLOCKED = "DeprovisioningBlocked"
 DO_NOT_EVICT = {names.DO_NOT_EVICT: "true"}
+STATIC_KEPT = builders.mirror_pod().metadata.annotations | DO_NOT_EVICT
 
 
 def wants(candidate: Candidate, _moment: Moment) -> Verdict:
@@ -150,8 +151,12 @@ def test_t07_nobody_picks_victims_of_a_provisioner_that_goes() -> None:
         [pod(phase="Succeeded", annotations=DO_NOT_EVICT), budget()],
         [pod(gone_by=at(20), annotations=DO_NOT_EVICT), budget()],
         [pod(owners=(builders.DAEMON_SET,), annotations=DO_NOT_EVICT), budget()],
+        [builders.changed(builders.mirror_pod(), metadata__annotations=STATIC_KEPT), budget()],
     ],
-    ids=["allowed", "other pods", "unhealthy", "not true", "finished", "terminating", "daemon"],
+    ids=[
+        *("allowed", "other pods", "unhealthy", "not true"),
+        *("finished", "terminating", "daemon", "static"),
+    ],
 )
 def test_pods_that_block_nothing(objects: list[Object]) -> None:
     assert judged(node(), machine(), *objects).candidate is not None

@@ -250,6 +250,7 @@ def test_r6_what_is_not_switched_on_does_nothing() -> None:
     assert verdict_on(proposal, "a").event == ""  # R10
 
 
+# T055
 def test_empty_nodes_go_together_and_first() -> None:
     proposal = proposed(node("a"), node("b"), node("c"), pod("web-1", "c"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests import builders
+from tests.lifecycle.pending import waiting
 from tests.policy.underused import (
     HELD,
     LARGE,
@@ -90,3 +91,8 @@ def test_t036_a_node_that_is_needed_for_pods_of_one_that_goes_stays() -> None:
 
     assert going(proposed(*needed)) == []
     assert going(proposed(*needed, node("d", SMALL))) == ["c"]  # either would do
+
+
+def test_t056_a_node_that_a_waiting_pod_needs_is_not_replaced_by_a_smaller_one() -> None:
+    assert going(proposed(node("a"), pod("web-1", "a"))) == ["a"]
+    assert going(proposed(node("a"), pod("web-1", "a"), waiting("large-1", cpu="30"))) == []
