@@ -75,6 +75,12 @@ def test_the_machine_is_as_planned_and_bears_the_commands_name() -> None:
     assert body["metadata"]["finalizers"] == [names.TERMINATION_FINALIZER]
 
 
+def test_it_remembers_which_types_it_came_for() -> None:
+    [body] = bodies(launched(), "Machine")
+
+    assert body["metadata"]["annotations"][names.REPLACED_TYPES] == "large"
+
+
 def test_the_mark_is_not_copied_to_the_node() -> None:
     world = launched()
     joins(world)

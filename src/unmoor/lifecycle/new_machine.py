@@ -45,11 +45,21 @@ class Purpose(msgspec.Struct, frozen=True):
     """What a machine is made for.
 
     ``reason``: what it is counted under (spec 10.1). ``command``: the name of the Disruption that
-    it is a replacement for.
+    it is a replacement for. ``replaced``: the types that are not to come again in its stead.
     """
 
     reason: str = CREATED_FOR
     command: str = ""
+    replaced: tuple[str, ...] = ()
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """What the machine bears of it."""
+        given = {
+            names.REPLACEMENT_FOR: self.command,
+            names.REPLACED_TYPES: ",".join(self.replaced),
+        }
+        return {name: value for name, value in given.items() if value}
 
 
 def create(
@@ -68,8 +78,7 @@ def create(
         "metadata": {
             "name": name,
             "labels": _labels(provisioner, planned, sold),
-            "annotations": _annotations(view, provisioner, planned)
-            | ({names.REPLACEMENT_FOR: purpose.command} if purpose.command else {}),
+            "annotations": _annotations(view, provisioner, planned) | purpose.annotations,
             "finalizers": [names.TERMINATION_FINALIZER],
             "ownerReferences": [msgspec.to_builtins(owner(provisioner))],
         },

@@ -20,6 +20,7 @@ from unmoor.lifecycle.effects import AnyEffect, Fact, Publish
 from unmoor.lifecycle.new_machine import Purpose
 from unmoor.lifecycle.refusals import Refused
 from unmoor.lifecycle.step import Step
+from unmoor.model import names
 from unmoor.model.disruption import Disruption, Replacement
 from unmoor.model.kinds import ref_of
 from unmoor.model.machine import LIVING_CONDITIONS, Machine
@@ -29,7 +30,7 @@ from unmoor.model.provisioner import Provisioner, validate
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import RequirementError
 from unmoor.model.snapshot import View
-from unmoor.policy import stock
+from unmoor.policy import methods, stock
 
 AT_ONCE_MAX = 1_000
 """So many are made in one step."""
@@ -139,6 +140,9 @@ def create(view: View, command: Disruption, new: tuple[Replacement, ...]) -> Ste
     """Make those that were not made yet; the same name again is the same machine."""
     effects: list[AnyEffect] = []
     sold = stock.by_name(view)
+    purpose = Purpose(
+        reason=command.action, command=command.name, replaced=_replaced_types(view, command)
+    )
     for one in new[:AT_ONCE_MAX]:
         provisioner, planned = view.provisioner(one.provisioner), commitment.planned(command, one)
         assert provisioner is not None, one.provisioner
@@ -149,10 +153,20 @@ def create(view: View, command: Disruption, new: tuple[Replacement, ...]) -> Ste
                 planned,
                 one.name,
                 sold,
-                Purpose(reason=command.action, command=command.name),
+                purpose,
             )
         )
     return Step(effects=tuple(effects))
+
+
+def _replaced_types(view: View, command: Disruption) -> tuple[str, ...]:
+    """Those that are replaced for their price; what drifts is replaced by its like."""
+    row = methods.row_of(command)
+    if row is None or not row.is_for_price:
+        return ()
+    nodes = (view.node(one.name) for one in command.nodes)
+    types = {one.metadata.labels.get(names.INSTANCE_TYPE, "") for one in nodes if one is not None}
+    return tuple(sorted(types - {""}))
 
 
 def told_of_launch(command: Disruption, machines: tuple[Machine, ...]) -> tuple[Publish, ...]:

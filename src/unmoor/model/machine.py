@@ -155,6 +155,12 @@ class Machine(Object):
         return self.metadata.annotations.get(names.REPLACEMENT_FOR, "")
 
     @property
+    def replaced_types(self) -> tuple[str, ...]:
+        """The types of the nodes that it replaced, when consolidation made it for that."""
+        written = self.metadata.annotations.get(names.REPLACED_TYPES, "").split(",")
+        return tuple(name for name in map(str.strip, written) if name)
+
+    @property
     def managed_by(self) -> str:
         """The cluster whose unmoor runs it; "" makes it someone else's (decisions, "Ours")."""
         return self.metadata.annotations.get(names.MANAGED_BY, "")

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from unmoor.model import duration, names, reading
 from unmoor.model.cadence import Cadence
-from unmoor.model.moment import MINUTE
+from unmoor.model.moment import HOUR, MINUTE
 from unmoor.model.reading import OFF
 from unmoor.model.validation import FieldError
 
@@ -135,6 +135,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(description="no replacement moves a workload again that was moved this recently"),
     ] = 30 * MINUTE
+    moved_workload_respect_deletions: Annotated[
+        bool, Meta(description="a deletion does not move such a workload again either")
+    ] = False
+    replaced_type_respect_s: Annotated[
+        float,
+        Meta(description="no node that replaced a type is replaced by that type so soon; 0s: any"),
+    ] = 6 * HOUR
     instance_gc_start_rounds: Annotated[
         int, Meta(description="how many of the searches for lost instances are the quick ones")
     ] = 20
@@ -300,6 +307,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unmoor.spotToSpot", "", "spot_to_spot", reading.boolean),
     Setting("unmoor.leastSaving", "", "least_saving", reading.share),
     Setting("unmoor.movedWorkloadRespect", "", "moved_workload_respect_s", reading.duration(0.0)),
+    Setting(
+        "unmoor.movedWorkloadRespectDeletions",
+        "",
+        "moved_workload_respect_deletions",
+        reading.boolean,
+    ),
+    Setting("unmoor.replacedTypeRespect", "", "replaced_type_respect_s", reading.duration(0.0)),
     Setting("unmoor.instanceGcStartRounds", "", "instance_gc_start_rounds", reading.count(0)),
     Setting("aws.assumeRoleARN", "aws", "assume_role_arn", reading.text),
     Setting(

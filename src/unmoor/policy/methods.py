@@ -54,7 +54,7 @@ class Row(msgspec.Struct, frozen=True):
     ``wants`` looks again at each node of a running command, ``holds`` at the command as a whole,
     both on fresh state; that the pods still fit is looked at anyway. ``pays`` looks once more when
     replacements are up and some nodes have been left out. ``quiet_s``: from the cordon to the first
-    of these looks, at least.
+    of these looks, at least. ``is_for_price``: what it replaces does not come back so soon.
     """
 
     method: Method
@@ -64,6 +64,7 @@ class Row(msgspec.Struct, frozen=True):
     holds: Holds | None = None
     pays: Holds | None = None
     quiet_s: Callable[[Cadence], float] = _quiet_s
+    is_for_price: bool = False
 
 
 METHODS: tuple[Row, ...] = (
@@ -76,6 +77,7 @@ METHODS: tuple[Row, ...] = (
         consolidation.holds,
         consolidation.pays,
         _validation_s,
+        is_for_price=True,
     ),
 )
 """In the brief's order. A new method is a module and a row here."""

@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 
 from unmoor.policy.command import NODES_MAX, Candidate
 from unmoor.policy.look import Look
-from unmoor.policy.removal import Removal, is_spot, possible, price_of
+from unmoor.policy.removal import Removal, possible, price_of
 from unmoor.policy.room import Room
 from unmoor.policy.set_search import Purse, best_sets
 from unmoor.policy.simulation import Simulation
+from unmoor.policy.worth import is_spot
 
 NODES_LEAST = 2
 PRICE_DIGITS = 6

@@ -10,8 +10,7 @@ Must not: choose nodes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping
 from math import inf
 
 import msgspec
@@ -19,12 +18,10 @@ import msgspec
 from unmoor.engine.plan import NewMachine, Plan
 from unmoor.engine.sites import offerings_of
 from unmoor.model import names
-from unmoor.model.disruption import MovedOwner
 from unmoor.model.instance import InstanceType
-from unmoor.model.kinds import DISRUPTIONS
-from unmoor.model.moment import later, rfc3339
 from unmoor.model.money import usd_per_h
 from unmoor.model.requirement import IN, Requirement, Requirements
+from unmoor.policy import worth
 from unmoor.policy.command import Candidate
 from unmoor.policy.look import Look
 from unmoor.policy.simulation import Outcome, Simulation
@@ -96,11 +93,15 @@ def judged(
         return no_place(outcome.why_not)
     price = price_of(nodes, simulation)
     if not outcome.machines:
+        if look.view.settings.moved_workload_respect_deletions and (
+            again := worth.moved_lately(look, nodes)
+        ):
+            return Refused(Reason.NOT_WORTH_IT, again)
         return Removal(nodes, outcome.plan, price, price)
     if len(outcome.machines) > 1:
         message = f"can't remove without creating {len(outcome.machines)} nodes"
         return Refused(Reason.NEEDS_MACHINES, message)
-    if again := _moved_lately(look, nodes):
+    if again := worth.moved_lately(look, nodes):
         return Refused(Reason.NOT_WORTH_IT, again)
     if price is None:
         message = "the price of what it is is not known, so nothing can be called cheaper"
@@ -118,43 +119,6 @@ def judged(
         )
         return Refused(Reason.NOT_WORTH_IT, message)
     return Removal(nodes, plan, price, saving)
-
-
-def replaceable(look: Look, nodes: Iterable[Candidate]) -> list[Candidate]:
-    """Return those that a replacement may be part of for what they are and have on them."""
-    lately = {moved.uid for _, _, moved in _lately_moved(look)}
-    return [
-        one
-        for one in nodes
-        if (look.view.settings.spot_to_spot or not is_spot(one)) and lately.isdisjoint(_owners(one))
-    ]
-
-
-def _moved_lately(look: Look, nodes: Iterable[Candidate]) -> str:
-    """Say which workload a replacement would move again so soon, "" for none."""
-    owners = {uid for one in nodes for uid in _owners(one)}
-    for name, until, moved in _lately_moved(look):
-        if moved.uid in owners:
-            return (
-                f"{moved.kind} {moved.namespace}/{moved.name} was moved by {name}, and "
-                f"no replacement moves it again until {rfc3339(until)} "
-                "(unmoor.movedWorkloadRespect)"
-            )
-    return ""
-
-
-def _owners(candidate: Candidate) -> Iterator[str]:
-    controllers = (pod.metadata.controller for pod in candidate.pods)
-    return (one.uid for one in controllers if one is not None)
-
-
-def _lately_moved(look: Look) -> Iterator[tuple[str, datetime, MovedOwner]]:
-    """By which command, until when that is respected, and who was moved."""
-    respect_s = look.view.settings.moved_workload_respect_s
-    for command in look.view.sorted(DISRUPTIONS):
-        ended = command.status.finished_at
-        if ended is not None and look.moment.is_recent(ended, respect_s):
-            yield from ((command.name, later(ended, respect_s), one) for one in command.spec.moved)
 
 
 def price_of(nodes: Iterable[Candidate], simulation: Simulation) -> float | None:
@@ -178,11 +142,6 @@ def price_at(labels: Mapping[str, str], simulation: Simulation) -> float | None:
     )
 
 
-def is_spot(candidate: Candidate) -> bool:
-    """It may be interrupted."""
-    return candidate.node.metadata.labels.get(names.CAPACITY_TYPE) == names.SPOT
-
-
 def worst_price(one: InstanceType, requirements: Requirements) -> float:
     """Return the most that a launch of this type may cost (spec 3.5); infinite when unknown."""
     offered = offerings_of(one, requirements)
@@ -204,7 +163,7 @@ def _cheaper(
     left = [name for name in planned.instance_types if prices[name] < price]
     if not left:
         return Refused(Reason.NOT_CHEAPER, "can't replace with a cheaper node")
-    if any(map(is_spot, nodes)) and (refused := _of_spot(left, look)):
+    if any(map(worth.is_spot, nodes)) and (refused := _of_spot(left, look)):
         return refused
     # If there is no spot, no machine is better than a dearer one (spec 3.4, 8).
     only_spot = Requirements.all_of([Requirement.of(names.CAPACITY_TYPE, IN, [names.SPOT])])
@@ -215,6 +174,10 @@ def _cheaper(
     if not left:
         message = "can't replace with a cheaper node: it would be one of those that go"
         return Refused(Reason.NOT_CHEAPER, message)
+    back = worth.replaced_lately(look, nodes)
+    if not (others := [name for name in left if name not in back]):
+        return Refused(Reason.NOT_WORTH_IT, back[left[0]])
+    left = others
     return msgspec.structs.replace(
         planned,
         requirements=wanted,

@@ -18,9 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from unmoor.model import names
 from unmoor.policy.command import NODES_MAX, Candidate
 from unmoor.policy.look import Look
-from unmoor.policy.removal import Removal, possible, price_of, replaceable
+from unmoor.policy.removal import Removal, possible, price_of
 from unmoor.policy.room import NOTHING, Room, amounts_of, fits, minus, plus
 from unmoor.policy.simulation import Outcome, Simulation
+from unmoor.policy.worth import removable, replaceable
 
 FILL_WEIGHT = 0.5
 """A full node is worth so much less than an empty one: its pods have to move."""
@@ -54,7 +55,7 @@ def best_sets(
     hopeless = simulation.hopeless([one.node.name for one in candidates])
     hopeful = [one for one in candidates if one.node.name not in hopeless]
     ordered = _ordered(simulation, room, hopeful)
-    groups = [(ordered, 0)]
+    groups = [(removable(look, ordered), 0)]
     zones: dict[str, list[Candidate]] = {}
     for one in replaceable(look, ordered):
         zones.setdefault(one.node.metadata.labels.get(names.ZONE, ""), []).append(one)
