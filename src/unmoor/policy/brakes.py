@@ -75,6 +75,8 @@ def _homeless(view: View, moment: Moment) -> Iterator[str]:
     for command in view.sorted(DISRUPTIONS):
         if not moment.is_recent(command.status.finished_at, limit_s):
             continue
+        if not settling.has_moved(view, command):
+            continue
         for one in settling.unsettled(view, command.spec.moved):
             if one.unplaceable:
                 yield (

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import msgspec
 
 from unmoor.model.base import condition_of
-from unmoor.model.disruption import DisruptedNode, MovedOwner
+from unmoor.model.disruption import DisruptedNode, Disruption, DisruptionPhase, MovedOwner
 from unmoor.model.kinds import KINDS
 from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
@@ -57,6 +57,14 @@ def baseline(view: View, nodes: Iterable[DisruptedNode], moment: Moment) -> tupl
         if moved.ready and not _is_finished(view, moved):
             owners[owner.uid] = moved
     return tuple(sorted(owners.values(), key=lambda one: (one.namespace, one.kind, one.name)))
+
+
+def has_moved(view: View, command: Disruption) -> bool:
+    """True unless it was called off before any of its nodes went: then it has moved nobody."""
+    if command.phase is not DisruptionPhase.CANCELLED:
+        return True
+    there = ((view.node(one.name), one.uid) for one in command.nodes)
+    return any(node is None or node.uid != uid or node.is_deleting for node, uid in there)
 
 
 def unsettled(view: View, moved: Iterable[MovedOwner]) -> tuple[Unsettled, ...]:

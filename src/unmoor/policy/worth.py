@@ -16,6 +16,7 @@ from unmoor.model import names
 from unmoor.model.disruption import MovedOwner
 from unmoor.model.kinds import DISRUPTIONS
 from unmoor.model.moment import later, rfc3339
+from unmoor.policy import settling
 from unmoor.policy.command import Candidate
 from unmoor.policy.look import Look
 
@@ -85,5 +86,7 @@ def _lately_moved(look: Look) -> Iterator[tuple[str, datetime, MovedOwner]]:
     respect_s = look.view.settings.moved_workload_respect_s
     for command in look.view.sorted(DISRUPTIONS):
         ended = command.status.finished_at
-        if ended is not None and look.moment.is_recent(ended, respect_s):
+        if ended is None or not look.moment.is_recent(ended, respect_s):
+            continue
+        if settling.has_moved(look.view, command):
             yield from ((command.name, later(ended, respect_s), one) for one in command.spec.moved)
