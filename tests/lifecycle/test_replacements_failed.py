@@ -25,9 +25,11 @@ from tests.lifecycle.replacing import (
 )
 from tests.lifecycle.rows import DEPROVISIONING
 from tests.policy.underused import consolidated
+from unmoor.lifecycle.effects import Create
 from unmoor.model.disruption import DisruptionPhase
 from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.model.provisioner import Limits
+from unmoor.model.requirement import NodeSelectorRequirement
 from unmoor.policy.verdict import Reason
 
 # It does not come up (spec 4.1, 4.2).
@@ -154,13 +156,39 @@ def test_a_machine_that_has_the_name_by_chance_is_left_alone() -> None:
     assert name in world.names("Machine")
 
 
-def test_what_cannot_be_read_back_ends_it() -> None:
+@pytest.mark.parametrize(
+    ("edited", "words"),
+    [
+        ({"requests": {"cpu": "much"}}, "means nothing"),
+        ({"requests": {"memory": float("inf")}}, "means nothing"),
+        (
+            {"requirements": (NodeSelectorRequirement("example.com/a", "Near", ("x",)),)},
+            "means nothing",
+        ),
+        ({"instance_types": ()}, "names no type"),
+        ({"provisioner": ""}, "is gone"),
+    ],
+)
+def test_what_cannot_be_read_back_ends_it(edited: dict[str, Any], words: str) -> None:
     world = underused()
     world.settle(*ROWS)
     one = command(world)
-    odd = builders.changed(one.spec.replacements[0], requests={"cpu": "much"})
+    odd = builders.changed(one.spec.replacements[0], **edited)
     world.change(one, spec__replacements=(odd,))
     world.run(*ROWS, for_s=QUIET_S + 5)
 
     failed(world)
-    assert "means nothing" in command(world).status.message
+    assert words in command(world).status.message
+
+
+@pytest.mark.parametrize("price", ["inf", "-inf", "nan", "-1", "1e999", "cheap", ""])
+def test_a_price_that_means_nothing_is_one_that_nobody_knows(price: str) -> None:
+    world = underused()
+    world.settle(*ROWS)
+    one = command(world)
+    odd = builders.changed(one.spec.replacements[0], price_usd_per_hour=price)
+    world.change(one, spec__replacements=(odd,))
+    world.run(*ROWS, for_s=QUIET_S + 5)
+
+    [made] = [one for one in world.done(Create) if one.ref.kind == "Machine"]
+    assert "price unknown" in made.why

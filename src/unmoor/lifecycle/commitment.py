@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import msgspec
@@ -165,10 +166,12 @@ def _written(one: NewMachine, name: str) -> Replacement:
 
 
 def _amount(text: str) -> float | None:
+    """What means no amount of money is one that nobody knows."""
     try:
-        return float(text)
+        amount = float(text)
     except ValueError:
         return None
+    return amount if 0 <= amount < inf else None
 
 
 def _signed(amount: float | None) -> str:

@@ -105,6 +105,8 @@ def _why_not_made(view: View, command: Disruption, one: Replacement, moment: Mom
         return f"provisioner {one.provisioner} is gone"
     if errors := validate(provisioner):
         return f"its provisioner is not valid: {errors[0]}"
+    if not one.instance_types:
+        return "what is written of it names no type of instance"
     try:
         commitment.planned(command, one)
     except (RequirementError, QuantityError) as error:
