@@ -317,18 +317,6 @@ def test_no_replacement_moves_a_workload_again_soon(after_s: float, *, goes: boo
         )
 
 
-@pytest.mark.parametrize(("nodes", "goes"), [(("a", "b"), False), (("a",), True)])
-def test_who_was_not_moved_after_all_may_be_moved(nodes: tuple[str, ...], *, goes: bool) -> None:
-    """Of the command that was called off ``b`` is gone already, where it was part of it."""
-    moved = MovedOwner(kind="ReplicaSet", namespace="shop", name="web", uid="uid-ReplicaSet-web")
-    off = builders.disruption(
-        "drift-1", nodes=nodes, phase=DisruptionPhase.CANCELLED, finished_at=at(0)
-    )
-    off = builders.changed(off, spec=builders.changed(off.spec, moved=(moved,)))
-
-    assert going(proposed(node("a"), pod("web-1", "a"), off)) == (["a"] if goes else [])
-
-
 @pytest.mark.parametrize("price", [None, 0.0])
 def test_what_has_no_price_is_not_replaced(price: float | None) -> None:
     unknown = instance_type("odd", cpu=32, memory_gib=128, pods=100, price=price)

@@ -134,3 +134,15 @@ def test_of_many_those_go_whose_workloads_were_not_moved() -> None:
 
     assert len(going(proposal)) == 3
     assert "a" not in going(proposal)
+
+
+@pytest.mark.parametrize(("nodes", "goes"), [(("a", "b"), False), (("a",), True)])
+def test_who_was_not_moved_after_all_may_be_moved(nodes: tuple[str, ...], *, goes: bool) -> None:
+    """Of the command that was called off ``b`` is gone already, where it was part of it."""
+    moved = MovedOwner(kind="ReplicaSet", namespace="shop", name="web", uid="uid-ReplicaSet-web")
+    off = builders.disruption(
+        "drift-1", nodes=nodes, phase=DisruptionPhase.CANCELLED, finished_at=at(0)
+    )
+    off = builders.changed(off, spec=builders.changed(off.spec, moved=(moved,)))
+
+    assert going(proposed(node("a"), pod("web-1", "a"), off)) == (["a"] if goes else [])

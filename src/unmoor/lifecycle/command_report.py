@@ -17,7 +17,7 @@ from unmoor.model.machine import Machine
 from unmoor.model.node import Node
 from unmoor.model.observation import Problem
 from unmoor.model.validation import cut
-from unmoor.model.wording import counted
+from unmoor.model.wording import counted, named
 from unmoor.policy import methods
 from unmoor.policy.settling import Unsettled
 from unmoor.policy.verdict import Reason, Verdict
@@ -77,7 +77,7 @@ def cancelled(command: Disruption, nodes: tuple[Node, ...]) -> Verdict:
 
 def uncordoned(nodes: tuple[Node, ...]) -> str:
     """What a person did."""
-    return f"a person uncordoned {', '.join(node.name for node in nodes)}"
+    return f"a person uncordoned {named(tuple(node.name for node in nodes))}"
 
 
 def taken_back(node: Node) -> LeftOut:
