@@ -88,6 +88,7 @@ class World:
         self.unseen: list[Object] = []
         """What no watch has brought: only who asks the server finds it."""
         self.roll_call_problem: Problem | None = None
+        self.types_problem: Problem | None = None
         self.launch_problems: list[Problem] = []
         self.lost_launches = 0
         self.eviction_problem: Problem | None = None
@@ -368,6 +369,9 @@ class World:
                 result = self.cloud.get(effect.subject)
             case Asked.INSTANCES:
                 result = tuple(one for one in self.cloud.values() if one.cluster == effect.subject)
+            case Asked.INSTANCE_TYPES if self.types_problem is not None:
+                self._answer(effect.asked, effect.subject, None, self.types_problem)
+                return self.types_problem
             case Asked.INSTANCE_TYPES:
                 result = self.types
             case Asked.PODS | Asked.NODES if self.roll_call_problem is not None:

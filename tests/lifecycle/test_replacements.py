@@ -21,6 +21,7 @@ from tests.lifecycle.replacing import (
     replacement,
     underused,
 )
+from tests.lifecycle.rows import MACHINE
 from tests.policy.underused import node, pod
 from unmoor.lifecycle.effects import Patch
 from unmoor.model import names
@@ -187,6 +188,43 @@ def test_a_cloud_that_does_not_say_what_it_sells_ends_it() -> None:
     assert first.phase is DisruptionPhase.CANCELLED
     assert "no rights" in first.status.message
     assert bodies(world, "Machine") == []
+
+
+@pytest.mark.parametrize("trouble", [{"is_ready": False}, {"is_cordoned": True}])
+def test_a_replacement_that_is_out_of_order_for_a_while_is_waited_for(
+    trouble: dict[str, bool],
+) -> None:
+    world = launched()
+    joins(world)
+    world.settle(MACHINE)
+    assert replacement(world).is_initialized  # type: ignore[union-attr]
+    joins(world, **trouble, is_joined=True)
+    world.run(*ROWS, for_s=60)
+    assert command(world).phase is DisruptionPhase.LAUNCHING
+
+    joins(world, is_joined=True)
+    world.run(*ROWS, for_s=40)
+    assert first_command(world).phase is DisruptionPhase.SUCCEEDED
+
+
+@pytest.mark.parametrize(("for_s", "is_over"), [(60, False), (LIMIT_S, True)])
+def test_a_cloud_that_fails_for_a_while_ends_nothing_that_is_paid_for(
+    for_s: float, *, is_over: bool
+) -> None:
+    world = launched()
+    problem = Problem(ProblemKind.FAILED, "throttled")
+    answers = world.view._answers[Asked.INSTANCE_TYPES]
+    world.types_problem = problem
+    answers[builders.SCHEME] = Answer(world.moment, None, problem)
+    joins(world)
+    world.run(*ROWS, for_s=for_s, tick_s=5)
+    assert (first_command(world).phase is DisruptionPhase.CANCELLED) is is_over
+    if not is_over:
+        assert deleted_nodes(world) == []
+
+    world.types_problem = None
+    world.run(*ROWS, for_s=60)
+    assert (first_command(world).phase is DisruptionPhase.SUCCEEDED) is not is_over
 
 
 def test_a_budget_that_is_exhausted_for_a_while_is_waited_for() -> None:

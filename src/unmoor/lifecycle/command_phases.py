@@ -204,7 +204,7 @@ def _while_launching(view: View, command: Disruption, memory: Memory, moment: Mo
         # A person has deleted them all: their pods need what comes all the same.
         return Deciding(DisruptionPhase.DELETING)
     limit_s = view.settings.cadence.replacement_limit_s
-    is_late = moment.mono - memory.began_at >= limit_s
+    is_late = _is_late(view, memory, moment)
     judged = [methods.judged_again(view, command, node, moment) for node in staying]
     refused = _refusals(judged)
     # A budget that is exhausted now may not be when it matters.
@@ -214,7 +214,7 @@ def _while_launching(view: View, command: Disruption, memory: Memory, moment: Mo
         return _unless_refused(view, command, memory, Marking(unmarked), moment)
     state = replacements.state_of(view, command, moment)
     if isinstance(state, Creating | Recording | Coming):
-        return replacements.late(state, limit_s) if is_late else state
+        return replacements.late(view, state, limit_s) if is_late else state
     if isinstance(state, Failed):
         return state
     if refused:
@@ -248,6 +248,10 @@ def _last_look(
     sold = stock.types_of(view)
     if sold is None:
         return Confirming(since, Step(effects=on_sale.asked(view, moment)), words)
+    if sold.problem is not None and _is_worth_waiting(view, command, memory, moment):
+        again_at = stock.ask_again_at(view, sold)
+        asking = Step(effects=on_sale.asked(view, moment), wake_at=again_at)
+        return Confirming(since, asking, f"{words}, and the cloud does not say what it sells")
     if sold.problem is not None:
         return Withdrawn(holding.types_unknown(command, sold.problem.message))
     look = Look(view, moment, memory.simulator, doubtful.doubts(view, {}, moment))
@@ -256,6 +260,17 @@ def _last_look(
         return None
     staying = holding.too_many(look, command, nodes)
     return LeavingOut(staying) if staying else Withdrawn(wrong)
+
+
+def _is_worth_waiting(view: View, command: Disruption, memory: Memory, moment: Moment) -> bool:
+    """What passes soon ends nothing that was paid for."""
+    is_paid = command.phase is DisruptionPhase.LAUNCHING
+    return is_paid and not _is_late(view, memory, moment)
+
+
+def _is_late(view: View, memory: Memory, moment: Moment) -> bool:
+    """The replacements have had their time."""
+    return moment.mono - memory.began_at >= view.settings.cadence.replacement_limit_s
 
 
 def remembered(command: Disruption, memory: Memory, moment: Moment) -> Memory:

@@ -81,7 +81,7 @@ def state_of(view: View, command: Disruption, moment: Moment) -> State:
     there = [machine for _, machine in found if machine is not None]
     if seen := tuple(one for one in there if one.name not in command.status.launched):
         return Recording(seen)
-    coming = tuple(one for one in there if not one.is_initialized)
+    coming = tuple(one for one in there if missing_of(view, one))
     return Coming(coming) if coming else Ready()
 
 
@@ -128,13 +128,18 @@ def _refusal(view: View, command: Disruption, provisioner: Provisioner) -> str:
     return refusals.words_of(Refused(answer.problem, answer.at.mono, 1, answer.at.mono), "it")
 
 
-def missing_of(machine: Machine) -> str:
-    """Say what a machine still needs before pods may run on it."""
+def missing_of(view: View, machine: Machine) -> str:
+    """Say what a machine still needs before pods may run on it, "" when nothing."""
     for kind in LIVING_CONDITIONS:
         condition = machine.condition(kind)
         if condition is None or not condition.is_true:
             said = (condition.message or condition.reason) if condition is not None else ""
             return f"{kind} is not True{f' ({said})' if said else ''}"
+    for node in view.nodes_of(machine.provider_id):
+        if not node.is_ready:
+            return f"its node {node.name} is not ready"
+        if node.is_cordoned:
+            return f"its node {node.name} is cordoned"
     return ""
 
 
@@ -212,13 +217,13 @@ def poll_s(view: View, command: Disruption, moment: Moment) -> float:
     return min(max(cadence.replacement_poll_s, waited_s), cadence.replacement_poll_most_s)
 
 
-def late(state: Creating | Recording | Coming, limit_s: float) -> Failed:
+def late(view: View, state: Creating | Recording | Coming, limit_s: float) -> Failed:
     """They have had their time."""
     match state:
         case Creating(new):
             why = {one.name: "it could not be made" for one in new}
         case Recording(machines) | Coming(machines):
-            why = {one.name: missing_of(one) or "it was not written down" for one in machines}
+            why = {one.name: missing_of(view, one) or "it was not written down" for one in machines}
         case never:
             assert_never(never)
     return Failed(
