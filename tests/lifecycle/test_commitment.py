@@ -12,7 +12,7 @@ from unmoor.lifecycle import commitment
 from unmoor.model.disruption import DisruptedNode, Disruption
 from unmoor.model.requirement import Requirement, Requirements
 from unmoor.policy import consolidation
-from unmoor.policy.command import Command
+from unmoor.policy.command import NODES_MAX, Command
 from unmoor.policy.verdict import Method
 
 GOING = (DisruptedNode(name="a", uid="uid-node-a"),)
@@ -49,6 +49,37 @@ def command(*machines: NewMachine, **given: object) -> Command:
         plan=plan,
         saving_usd_per_h=given.get("saving", 1.5),  # type: ignore[arg-type]
     )
+
+
+def test_as_many_nodes_as_go_together_fit_into_one_object() -> None:
+    """A server takes 1.5 MiB, and the status comes on top. Names and uids are as long as usual."""
+    uid = "2f0c2f7e-6a1e-4c0e-9d5b-3b1a2c4d5e6f"
+    name = "ip-10-0-{:03}-{:03}.eu-central-1.compute.internal".format
+    nodes = tuple(
+        DisruptedNode(
+            name=name(n // 250, n % 250), uid=uid, machine="general-0123456789", machine_uid=uid
+        )
+        for n in range(NODES_MAX)
+    )
+    pods = [
+        builders.pod(
+            f"a-service-with-a-name-{number:05}-0123456789-abcde",
+            on=nodes[number % NODES_MAX].name,
+            owners=(
+                builders.owner(
+                    "ReplicaSet", f"a-service-{number:05}-0123456789", uid + str(number)
+                ),
+            ),
+        )
+        for number in range(3 * NODES_MAX)
+    ]
+    plan = Plan(placements={one.key: "a-node-that-stays" for one in pods})
+    made = Command(method=Method.CONSOLIDATION, reason="a test", nodes=nodes, plan=plan)
+
+    effect = commitment.commit(look(*pods).view, made, builders.moment())
+
+    assert len(effect.body["spec"]["moved"]) == commitment.MOVED_MAX
+    assert len(msgspec.json.encode(effect.body)) < 1_000_000
 
 
 def test_a_machine_is_read_back_as_it_was_planned() -> None:

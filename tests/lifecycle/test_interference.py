@@ -85,3 +85,14 @@ def test_a_long_ledger_is_shortened_some_at_a_time() -> None:
 
     world.settle(DEPROVISIONING)
     assert len(world.names("Disruption")) == 5
+
+
+def test_of_two_commands_the_first_is_done_with_first() -> None:
+    """Two instances have made them; names say nothing."""
+    older = disruption("emptiness-b", nodes=("b",), created_at=builders.at(-60))
+    younger = disruption("emptiness-a", nodes=("a",))
+    world = empties("ab", older, younger)
+    world.settle(DEPROVISIONING)
+
+    assert world.view.node("b").is_cordoned  # type: ignore[union-attr]
+    assert not world.view.node("a").is_cordoned  # type: ignore[union-attr]

@@ -45,6 +45,14 @@ def verdict_of(*objects: Object, **given: Any) -> Verdict:
     return proposal.verdicts[0]
 
 
+@pytest.mark.parametrize(("ahead_s", "goes"), [(29, False), (30, True), (1e9, True)])
+def test_a_time_that_is_still_to_come_holds_a_node_for_no_longer(
+    ahead_s: float, *, goes: bool
+) -> None:
+    """A clock was wrong when it was written."""
+    assert (proposed(node(), empty_machine(ahead_s)).command is not None) is goes
+
+
 def test_t051_a_node_goes_when_its_time_has_come() -> None:
     proposal = proposed(node(), empty_machine())
 

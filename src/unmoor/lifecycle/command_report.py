@@ -89,7 +89,7 @@ def left_out(verdict: Verdict) -> LeftOut:
     """Write down why a command goes on without a node."""
     is_refused = verdict.reason is Reason.WRITE_REFUSED
     reason = LeftOutReason.WRITE_REFUSED if is_refused else LeftOutReason.UNFIT
-    return LeftOut(reason=reason, message=verdict.message)
+    return LeftOut(reason=reason, message=cut(verdict.message))
 
 
 def unwritable(command: Disruption, node: Node, problem: Problem) -> Verdict:

@@ -36,6 +36,8 @@ HASH_CHARS = 10
 MOVES_MAX = 2_000
 """So many pods are named with where they are to go; one object must hold them. Those that go to a
 replacement come first."""
+MOVED_MAX = 2_000
+"""The pods of so many owners are waited for afterwards (R3)."""
 NAMED_REPLACEMENTS_MAX = 2
 """So many are described in a table cell; the rest are counted."""
 MACHINE = f"{MACHINES.kind.lower()}/"
@@ -63,7 +65,7 @@ def commit(view: View, command: Command, moment: Moment) -> Create:
         saving_per_hour=_signed(command.saving_usd_per_h),
         moved_pods=len(command.plan.placements),
         moves=_moves(view, command.plan, given),
-        moved=() if is_observed else settling.baseline(view, command.nodes, moment),
+        moved=() if is_observed else settling.baseline(view, command.nodes, moment)[:MOVED_MAX],
     )
     body: dict[str, Any] = {
         "apiVersion": DISRUPTIONS.api_version,

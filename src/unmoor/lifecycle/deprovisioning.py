@@ -35,7 +35,9 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
     tidied = ledger.tidy(view, moment)
     commands = [one for one in view.sorted(DISRUPTIONS) if one.is_running]
     if commands and not view.identity.is_observing:
-        return join(tidied, running.advance(view, commands[0], memory, moment))
+        # Of several, as two instances may have made, the first is done with first.
+        first = min(commands, key=lambda one: one.order)
+        return join(tidied, running.advance(view, first, memory, moment))
     # What is let go now is not proposed in the same breath: it still bears a mark.
     return join(tidied, _look(view, memory or Memory(), moment))
 

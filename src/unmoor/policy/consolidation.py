@@ -29,7 +29,16 @@ from unmoor.policy import (
     multi_node,
     second_thoughts,
 )
-from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused, wanted
+from unmoor.policy.command import (
+    NODES_MAX,
+    Candidate,
+    Found,
+    Judged,
+    Proposal,
+    proposal,
+    refused,
+    wanted,
+)
 from unmoor.policy.look import Look
 from unmoor.policy.removal import Refused, Removal, no_place, price_at, price_of, removal_of
 from unmoor.policy.verdict import Method, Reason, Verdict
@@ -59,7 +68,7 @@ def propose(look: Look) -> Proposal:
     ordered = disruption_cost.ordered(every.candidates, order, look.moment)
     empties = [one for one in ordered if not one.pods]
     found, empty = allowance.within(look, every, empties, budgets.EMPTY)
-    together = _chosen(look, empty) if empty else None
+    together = _chosen(look, empty[:NODES_MAX]) if empty else None
     if isinstance(together, Removal) and not together.is_replacement:
         return _proposed(found, together, "empty")
     # Else some of them are needed for pods that have none yet.

@@ -40,7 +40,7 @@ def wants(candidate: Candidate, moment: Moment) -> Verdict:
         message = f"node {node.name} is not known to be empty"
         return refused(candidate, Method.EMPTINESS, Reason.NOT_EMPTY, message)
     left_s = (later(since, ttl_s) - moment.wall).total_seconds()
-    if left_s > 0:  # equal counts (spec 3.3)
+    if moment.is_recent(since, ttl_s):  # equal counts (spec 3.3)
         message = f"node {node.name} is empty, and goes in {left_s:.0f} s (its TTL is {ttl_s} s)"
         evidence = {"left_s": round(left_s, 1), "ttl_s": ttl_s}
         return refused(candidate, Method.EMPTINESS, Reason.TTL_RUNNING, message, **evidence)
