@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -22,6 +22,13 @@ from tests import ending
 from tests.controlplane import ControlPlane, binaries_or_skip, eventually
 from unmoor.model import names
 from unmoor.model.crds import all_crds
+
+
+class Asked(Protocol):
+    """A cluster that tells what it has."""
+
+    def get(self, *args: str) -> dict[str, Any]: ...
+
 
 UNMOOR = Path(sys.executable).with_name("unmoor")
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -140,7 +147,7 @@ def pods_ready(plane: ControlPlane) -> dict[str, str]:
     }
 
 
-def node_of(plane: ControlPlane, name: str) -> str:
+def node_of(plane: Asked, name: str) -> str:
     """The node of a machine, once it is initialised."""
 
     def initialized() -> str:

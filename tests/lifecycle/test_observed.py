@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.builders import IDENTITY, instance
+from tests.builders import IDENTITY, disruption, instance
 from tests.lifecycle.driver import Row, World
 from tests.lifecycle.replacing import is_free
 from tests.lifecycle.rows import CONDITIONS, DEPROVISIONING, MACHINE, TERMINATION
@@ -261,3 +261,46 @@ def test_the_ledger_keeps_both_kinds_apart() -> None:
         seen.drop(seen.view.pods_on("a")[0])
 
     assert phases(seen).count("Cancelled") == 1
+
+
+def figures(seen: World) -> dict[str, float]:
+    """What is told of consolidation, by the last word of the metric."""
+    prefix = "deprovisioning_observed_"
+    step = seen.step(DEPROVISIONING, "all")
+    return {
+        fact.name.removeprefix(prefix): fact.value or 0.0
+        for fact in step.facts
+        if fact.name.startswith(prefix) and fact.labels == {"deprovisioner": "consolidation"}
+    }
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_would_be_done_is_counted_while_it_stands(way: dict[str, Any]) -> None:
+    nodes = [node("a"), pod("web-1", "a"), node("b", SMALL), node("c", SMALL)]
+    seen = observed(way, *nodes)
+    seen.run(DEPROVISIONING, for_s=120)
+
+    told = figures(seen)
+    stands = [one for one in commands(seen) if one.is_standing]
+    assert told["commands"] == len(stands) == 2
+    assert told["machines"] == sum(len(one.nodes) for one in stands) == 3
+    saved = sum(float(one.spec.saving_per_hour) for one in stands)
+    assert told["saving_usd_per_hour"] == pytest.approx(saved)
+
+
+def test_nothing_is_counted_where_nothing_is_observed() -> None:
+    assert figures(world(consolidated(), node("a"))) == {
+        "commands": 0,
+        "machines": 0,
+        "saving_usd_per_hour": 0,
+    }
+
+
+@pytest.mark.parametrize("said", ["", "much", "inf", "nan"])
+def test_a_saving_that_means_nothing_counts_as_nothing(said: str) -> None:
+    made = disruption("x", method="consolidation", phase=DisruptionPhase.OBSERVED)
+    spec = msgspec.structs.replace(made.spec, is_observed=True, saving_per_hour=said)
+
+    told = figures(world(watched(), node("a"), msgspec.structs.replace(made, spec=spec)))
+
+    assert (told["commands"], told["saving_usd_per_hour"]) == (1, 0.0)

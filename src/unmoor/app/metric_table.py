@@ -100,6 +100,24 @@ TABLE = (
         "Machines that the method would let go when it last looked; it looks between commands.",
     ),
     Row(
+        "deprovisioning_observed_commands",
+        Kind.GAUGE,
+        ("deprovisioner",),
+        "Disruptions that stand and are only observed.",
+    ),
+    Row(
+        "deprovisioning_observed_machines",
+        Kind.GAUGE,
+        ("deprovisioner",),
+        "Machines that would be gone by these.",
+    ),
+    Row(
+        "deprovisioning_observed_saving_usd_per_hour",
+        Kind.GAUGE,
+        ("deprovisioner",),
+        "What would be paid less in an hour by these, where the prices are known.",
+    ),
+    Row(
         "provisioner_limit",
         Kind.GAUGE,
         ("provisioner", "resource_type"),

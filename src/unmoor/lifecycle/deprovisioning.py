@@ -8,6 +8,8 @@ Must not: decide what is worth doing (``policy.methods``).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from unmoor.lifecycle import command as running
@@ -62,12 +64,16 @@ def _look(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
         wake_at=moment.after(
             cadence.deprovisioning_poll_s if command is None else cadence.deprovisioning_again_s
         ),
-        facts=tuple(
-            Fact("deprovisioning_eligible_machines", {"deprovisioner": str(method)}, count)
-            for method, count in proposal.eligible.items()
-        ),
+        facts=(*_eligible(proposal), *observed.figures(view)),
     )
     return join(stands, look)
+
+
+def _eligible(proposal: Proposal) -> Iterable[Fact]:
+    return (
+        Fact("deprovisioning_eligible_machines", {"deprovisioner": str(method)}, count)
+        for method, count in proposal.eligible.items()
+    )
 
 
 class _Found(msgspec.Struct, frozen=True):

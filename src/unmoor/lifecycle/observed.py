@@ -10,6 +10,7 @@ Must not: touch a node, a pod or a machine; :func:`harmless` holds a whole proce
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import isfinite
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +22,7 @@ from unmoor.lifecycle.effects import (
     Avoid,
     Create,
     Delete,
+    Fact,
     Nominate,
     Observe,
     Patch,
@@ -59,6 +61,31 @@ def advance(view: View, memory: Memory, moment: Moment) -> Step[Memory]:
             effects.append(_written(command, DisruptionPhase.CANCELLED, moment, why))
     known = msgspec.structs.replace(memory, checked=begin + CHECKED_MAX)
     return Step(effects=tuple(effects), memory=known)
+
+
+def figures(view: View) -> tuple[Fact, ...]:
+    """Count by method what stands: commands, nodes, and what they would save in an hour."""
+    stands = observing.standing(view)
+    found: list[Fact] = []
+    for row in methods.METHODS:
+        mine = [one for one in stands if one.spec.method == row.method]
+        labels = {"deprovisioner": str(row.method)}
+        saving = sum(_saving(one) for one in mine)
+        found += (
+            Fact("deprovisioning_observed_commands", labels, len(mine)),
+            Fact("deprovisioning_observed_machines", labels, sum(len(one.nodes) for one in mine)),
+            Fact("deprovisioning_observed_saving_usd_per_hour", labels, saving),
+        )
+    return tuple(found)
+
+
+def _saving(command: Disruption) -> float:
+    """A hand-made object may say anything; what nobody knew counts as nothing."""
+    try:
+        saving = float(command.spec.saving_per_hour or 0.0)
+    except ValueError:
+        return 0.0
+    return saving if isfinite(saving) else 0.0
 
 
 def told(command: Command) -> tuple[Publish, ...]:
