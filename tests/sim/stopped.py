@@ -54,7 +54,12 @@ class Ground:
         """What a story itself has found to be wrong."""
         self.was_stopped = False
         witness = Witness(self.now_s)
-        self.truth = Truth(self.world.server, objects.CLUSTER, self.now_s)
+        self.truth = Truth(
+            self.world.server,
+            objects.CLUSTER,
+            self.now_s,
+            tuple(sabotage.TYPES_BY_NAME.values()),
+        )
         self.checkers = Checkers(
             self.truth, witness, Allowances(unseen_s=UNSEEN_S, stuck_s=STUCK_S)
         )

@@ -38,7 +38,12 @@ class Pair:
             seed, cloud=sabotage.cloud_of, types=sabotage.TYPES_BY_NAME, delays=QUICK
         )
         self.witness = Witness(self.now_s)
-        self.truth = Truth(self.world.server, objects.CLUSTER, self.now_s)
+        self.truth = Truth(
+            self.world.server,
+            objects.CLUSTER,
+            self.now_s,
+            tuple(sabotage.TYPES_BY_NAME.values()),
+        )
         self.checkers = Checkers(self.truth, self.witness, Allowances(unseen_s=15.0, blind_s=1.0))
         self.acts: list[tuple[float, Act]] = []
         self.witness.listen(lambda act: self.acts.append((self.now_s(), act)))
