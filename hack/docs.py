@@ -293,26 +293,30 @@ def cases_lines() -> Iterator[str]:
     status = [one["status"].partition(" ")[0].partition(":") for one in cases]
     left_out = [name for kind, _, name in status if kind == "excluded"]
     run = len(cases) - len(left_out)
-    yield ""
-    yield f"**{run} of {len(cases)} run: {100 * run / max(len(cases), 1):.0f} %.**"
+    yield from ("", f"**{run} of {len(cases)} run: {100 * run / max(len(cases), 1):.0f} %.**")
     yield from (f"- {count} {code(name)}" for name, count in sorted(Counter(left_out).items()))
     yield from table(
         ("case", "what it says", "here"),
         ((one["id"], plain(one["summary"]), where(one["status"])) for one in cases),
     )
     sentences = tomllib.loads((ROOT / "tests/sentences.toml").read_text())["sentence"]
-    yield ""
-    yield "## What the pages say"
+    yield from ("", "## What the pages say")
     yield from table(
         ("line", "what it says", "here"),
         ((one["at"], plain(one["summary"]), where(one["status"])) for one in sentences),
+    )
+    reports = tomllib.loads((ROOT / "tests/reports.toml").read_text())["report"]
+    yield from ("", "## Bug reports", "", "Public reports: `tests/reports.toml`.")
+    yield from table(
+        ("#", "report", "what is right", "here"),
+        ((one["id"], one["where"], plain(one["summary"]), where(one["status"])) for one in reports),
     )
 
 
 def where(status: str) -> str:
     if not status.startswith("test:"):
         name, _, why = status.removeprefix("excluded:").partition(" ")
-        return f"left out, {code(name)}: {plain(why)}"
+        return f"left out, {code(name)}" + (f": {plain(why)}" if why else "")
     path, _, test = status.removeprefix("test:").partition("::")
     return f"[`{test}`](../{path})"
 

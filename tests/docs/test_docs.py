@@ -88,11 +88,13 @@ def test_calls_are_found() -> None:
 
 @pytest.mark.parametrize("pattern", [RULING, REPORT], ids=["rulings", "bug reports"])
 def test_what_is_cited_can_be_looked_up(pattern: re.Pattern[str]) -> None:
-    rulings = (tree.ROOT / "docs/rulings.md").read_text()
-    listed = set(re.findall(r"^\| ([A-Z][0-9]{1,2}) \|", rulings, re.MULTILINE))
+    pages = [(tree.ROOT / "docs" / name).read_text() for name in ("rulings.md", "cases.md")]
+    listed = set(re.findall(r"^\| ([A-Z][0-9]{1,2}) \|", "\n".join(pages), re.MULTILINE))
     cited = {
         number: source.path for source in tree.sources() for number in pattern.findall(source.text)
     }
 
     lost = {number: path for number, path in cited.items() if number not in listed}
-    assert lost == {}, "docs/rulings.md has no such row: add it, or cite another"
+    assert lost == {}, (
+        "docs/rulings.md and tests/reports.toml have no such row: add it, or cite another"
+    )

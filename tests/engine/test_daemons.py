@@ -106,6 +106,21 @@ def test_one_that_cannot_be_read_counts_as_nothing_and_spoils_nothing() -> None:
     assert asked(daemon_set("bad", spec_of({"cpu": "many"})), daemon_set("good")) == [ONE_CORE]
 
 
+def test_n07_a_machine_is_sized_by_what_the_pods_of_a_daemon_set_ask_for() -> None:
+    """N07: not by its template, to which a LimitRange may have added."""
+    types = (instance_type("half", cpu=16), instance_type("whole", cpu=32))
+    paper = daemon_set("agent", spec_of({"cpu": "630m"}))
+    large = asking(builders.pod("big", on=""), cpu="15")
+
+    def sized(*there: Any) -> set[str]:
+        on = scene_of(view_of(paper, provisioner(), *there), types)
+        (bought,) = solve(on, [large]).machines
+        return set(bought.instance_types)
+
+    assert sized() == {"half", "whole"}
+    assert sized(node("b"), daemon_pod("agent-1", on="b", cpu="1630m")) == {"whole"}
+
+
 # ---------------------------------------------------------------------------------- nodes there are
 
 
@@ -184,6 +199,13 @@ def test_what_one_has_too_much_is_no_room_for_another() -> None:
             node(),
             True,
             id="one of its terms",
+        ),
+        # N08
+        pytest.param(
+            {"affinity": affinity((wants(names.ZONE, "In", "z2"),), (wants(names.OS, "Exists"),))},
+            node(labels={names.OS: "linux"}),
+            True,
+            id="the second of its terms",
         ),
         pytest.param(
             {"affinity": affinity((wants(names.ZONE, "Sounds", "good"),))},
@@ -297,6 +319,7 @@ def test_ports_that_a_daemon_set_will_have_are_kept_free_until_its_pod_is_there(
 
 
 def test_a_pod_that_wants_the_port_of_a_daemon_set_gets_no_machine_for_nothing() -> None:
+    """N11."""
     on = scene_of(view_of(with_port(), provisioner()), (instance_type("any"),))
 
     plan = solve(on, [with_host_port("other", 9101), with_host_port("same", 9100)])

@@ -184,6 +184,29 @@ def test_a_refusal_says_by_how_much() -> None:
             5000,
             id="a sidecar runs beside later init containers",
         ),
+        # N10
+        pytest.param(
+            PodSpec(
+                containers=(container("1"),),
+                init_containers=(
+                    container("500m", restart_policy="Always"),
+                    container("1200m"),
+                ),
+            ),
+            1700,
+            id="an init container after a sidecar",
+        ),
+        pytest.param(
+            PodSpec(
+                containers=(container("1"),),
+                init_containers=(
+                    container("1200m"),
+                    container("500m", restart_policy="Always"),
+                ),
+            ),
+            1500,
+            id="an init container before a sidecar",
+        ),
         pytest.param(
             PodSpec(containers=(container("1"),), overhead={"cpu": "250m"}), 1250, id="overhead"
         ),

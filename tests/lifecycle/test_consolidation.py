@@ -52,6 +52,7 @@ def of_nodes(world: World, some: list[str]) -> Disruption:
 
 
 def test_t029_a_pod_that_must_not_be_evicted_comes_meanwhile() -> None:
+    """C15."""
     world = small("ab", pod("web-1", "a", "100m"), pod("api-1", "b", "100m"))
     world.run(*ROWS, for_s=QUIET_S - 5)
     assert going(world) == ["a"]

@@ -72,6 +72,19 @@ def test_what_is_wrong_is_told_with_field_value_and_remedy() -> None:
     assert event.regarding.name == "default"
 
 
+def test_w01_a_budget_that_means_nothing_is_told_on_its_provisioner() -> None:
+    """It keeps nodes from going, and is no reason to make none."""
+    bad = '[{"nodes": "10%", "schedule": "0 0 * * sat-sun", "duration": "24h"}]'
+    world = world_of(provisioner(annotations={names.BUDGETS: bad}))
+
+    (event,) = world.events("Invalid")
+    assert (
+        "metadata.annotations[unmoor.dev/budgets][0].schedule is '0 0 * * sat-sun'" in event.message
+    )
+    assert 'as in "0 0 * * sat,sun"' in event.message
+    assert active(world).status == "True"
+
+
 def test_of_many_errors_the_first_are_told_and_the_rest_counted() -> None:
     many = tuple(Taint(key=f"t{number}", effect="Boom") for number in range(90))
     world = world_of(changed(provisioner(), spec__taints=many))

@@ -194,6 +194,7 @@ def test_a_provisioner_beyond_its_limit_is_not_tried() -> None:
 
 
 def test_a_machine_that_did_not_come_up_is_followed_by_one_of_another_offering() -> None:
+    """N18."""
     launched = builders.instance("i-0")
     kinds = tuple(
         instance_type(name, price=price, zones=("z1",), sold=[("z1", names.ON_DEMAND)])

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests import builders
 from tests.builders import at
 from tests.engine.scenes import instance_type
 from tests.lifecycle.pending import waiting
@@ -58,6 +59,19 @@ def test_what_goes_already_uses_it_up(gone: dict[str, Any]) -> None:
     assert going(proposed(limited({"nodes": "2"}), *empties(3), busy)) == ["n0"]
 
 
+def test_w08_nodes_that_are_not_up_yet_do_not_enlarge_a_share() -> None:
+    young = [node(f"y{i}", SMALL, labels={names.INITIALIZED: ""}) for i in range(10)]
+
+    assert len(going(proposed(limited({"nodes": "10%"}), *empties(10), *young))) == 1
+
+
+def test_w10_what_goes_already_is_not_counted_twice() -> None:
+    busy = node("z", SMALL)
+    ends = builders.changed(busy[1], metadata__deletion_timestamp=at(0))
+
+    assert len(going(proposed(limited({"nodes": "100%"}), *empties(9), (busy[0], ends)))) == 9
+
+
 def test_each_reason_has_its_own() -> None:
     full = [pod("web-1", "n0", "100m"), pod("api-1", "n1", "100m")]
     for_empty = limited({"nodes": "0", "reasons": ["Empty"]})
@@ -69,6 +83,7 @@ def test_each_reason_has_its_own() -> None:
 
 
 def test_one_that_cannot_be_read_holds_its_own_provisioner_alone() -> None:
+    """W01: other provisioners go on."""
     broken, other = limited({"nodes": "many"}), consolidated("other")
     nodes = [node("a", SMALL), node("b", SMALL, provisioner="other")]
 

@@ -79,7 +79,8 @@ def test_v405_a_window(schedule: str, duration: str, *, is_open: bool) -> None:
     assert allowed(window(schedule, duration)) == (5 if is_open else None)
 
 
-def test_a_window_is_in_utc() -> None:
+def test_w03_a_window_is_in_utc() -> None:
+    """W03: whatever zone the clock of whoever asks is set to."""
     elsewhere = MONDAY.astimezone(timezone(timedelta(hours=5)))
     budget = budgets.Budget(nodes="5", schedule="0 12 * * *", duration="1m")
 
@@ -144,3 +145,79 @@ def test_a_window_may_have_opened_before_there_were_years() -> None:
     budget = budgets.Budget(nodes="5", schedule="0 12 * * *", duration="2500000h")
 
     assert budgets.is_active(budget, datetime(2, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "length", "fix"),
+    [
+        ("0 0 * * sat-sun", "24h", "sat,sun"),
+        ("0 0 * * fri-mon", "24h", "sat,sun"),
+        ("0 0 * * 6-0", "24h", "sat,sun"),
+        ("0 22-6 * * *", "1h", "a list"),
+        ("0 0 * nov-feb *", "1h", "a list"),
+        ("0 0 30 2 *", "1h", "five fields"),
+        ("0 0 * * 8", "1h", "five fields"),
+    ],
+)
+def test_w01_an_impossible_schedule_is_told_with_its_fix(
+    schedule: str, length: str, fix: str
+) -> None:
+    """W01: and lets nothing go, for this provisioner alone (test_allowance)."""
+    text = msgspec.json.encode([{"nodes": "10%"}, window(schedule, length)]).decode()
+    made = provisioner(annotations={names.BUDGETS: text})
+
+    _, [error] = budgets.budgets_of(made)
+
+    assert (error.field, error.value) == (
+        f"metadata.annotations[{names.BUDGETS}][1].schedule",
+        schedule,
+    )
+    assert fix in error.remedy
+    assert budgets.allowed(made, EMPTY, 100, MONDAY).most == 0
+
+
+def test_w01_sunday_may_be_written_as_seven() -> None:
+    assert allowed(window("30 10 * * 1-7", "22h")) == 5
+    assert allowed(window("0 12 * * 1-7", "1m")) == 5
+
+
+@pytest.mark.parametrize(
+    ("days", "length", "opens"),
+    [
+        ("sun-fri", "16h30m", "tue"),
+        ("sun-fri", "16h30m", "sun"),
+        ("sun-fri", "24h", "fri"),
+        ("sat", "48h", "sun"),  # on into the next week
+        ("fri", "96h", "mon"),
+    ],
+)
+def test_w05_a_window_goes_on_past_the_end_of_the_week(days: str, length: str, opens: str) -> None:
+    week = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    noon = MONDAY + timedelta(days=week.index(opens))
+    budget = budgets.Budget(nodes="5", schedule=f"0 6 * * {days}", duration=length)
+
+    assert budgets.is_active(budget, noon)
+    is_open = [budgets.is_active(budget, MONDAY + timedelta(days=day)) for day in range(7)]
+    assert not all(is_open)
+
+
+@pytest.mark.parametrize("length", ["0s", "0m", "0h", "0h0m", "0h0m0s"])
+def test_w06_a_window_that_is_never_open_is_refused(length: str) -> None:
+    text = msgspec.json.encode([window("0 3 * * sat,sun", length)]).decode()
+    made = provisioner(annotations={names.BUDGETS: text})
+
+    _, [error] = budgets.budgets_of(made)
+
+    assert error.field.endswith("[0].duration")
+    assert "never open" in str(error)
+    assert "24h" in error.remedy
+    assert budgets.allowed(made, EMPTY, 100, MONDAY).most == 0
+
+
+@pytest.mark.parametrize("length", ["30s", "1h30m5s", "1hr", "-1s", "Never", "FooNever", ""])
+def test_w12_a_window_is_open_for_hours_and_minutes(length: str) -> None:
+    text = msgspec.json.encode([window("0 3 * * *", length)]).decode()
+
+    _, [error] = budgets.budgets_of(provisioner(annotations={names.BUDGETS: text}))
+
+    assert error.field.endswith("[0].duration")

@@ -159,6 +159,7 @@ def test_t07_nobody_picks_victims_of_a_provisioner_that_goes() -> None:
     ],
 )
 def test_pods_that_block_nothing(objects: list[Object]) -> None:
+    """E05."""
     assert judged(node(), machine(), *objects).candidate is not None
 
 

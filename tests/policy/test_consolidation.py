@@ -161,6 +161,7 @@ def test_t022_nobody_is_moved_onto_a_node_that_is_not_up() -> None:
 
 
 def test_t024_a_pod_that_fits_nowhere_holds_nobody_back() -> None:
+    """C18."""
     assert going(two(waiting("huge", cpu="1000"))) == ["node2"]
 
 
@@ -276,7 +277,7 @@ def test_r9_a_spot_node_goes_when_its_pods_fit_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(("cheaper", "goes"), [(15, True), (14, False)])
-def test_v_spot_by_spot_needs_fifteen_cheaper_types(cheaper: int, *, goes: bool) -> None:
+def test_c06_spot_by_spot_needs_fifteen_cheaper_types(cheaper: int, *, goes: bool) -> None:
     many = [
         instance_type(f"t{i:02}", cpu=2, memory_gib=8, pods=100, price=0.1) for i in range(cheaper)
     ]
@@ -287,6 +288,9 @@ def test_v_spot_by_spot_needs_fifteen_cheaper_types(cheaper: int, *, goes: bool)
     )
 
     assert going(proposal) == (["a"] if goes else [])
+    if not goes:
+        assert "where 15 cheaper types would do" in verdict_on(proposal, "a").message
+        assert "here 14 would" in verdict_on(proposal, "a").message
 
 
 @pytest.mark.parametrize(("share", "goes"), [(0.5, True), (0.51, False), (0.0, True)])

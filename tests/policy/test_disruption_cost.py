@@ -74,9 +74,11 @@ def candidates_of(*objects: Any) -> list[Candidate]:
 
 
 @pytest.mark.parametrize(
-    ("age_s", "ttl_s", "left"), [(0, 100, 1.0), (25, 100, 0.75), (200, 100, 0.0), (5, None, 1.0)]
+    ("age_s", "ttl_s", "left"),
+    [(0, 100, 1.0), (25, 100, 0.75), (200, 100, 0.0), (5, None, 1.0), (-420, 100, 1.0)],
 )
 def test_how_much_of_its_life_is_left(age_s: float, ttl_s: int | None, left: float) -> None:
+    """T09: a clock that is ahead of ours makes no node younger than none."""
     [one] = candidates_of(
         consolidated(ttlSecondsUntilExpired=ttl_s), node("a", created_at=at(-age_s))
     )

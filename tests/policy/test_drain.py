@@ -44,6 +44,7 @@ NODE_CRITICAL = pod("cni", priority_class=names.SYSTEM_NODE_CRITICAL)
     ids=["workloads", "terminating", "stuck", "node-critical", "ignored", "nobody"],
 )
 def test_r19_tiers(there: list[Pod], turn: list[str]) -> None:
+    """E08."""
     assert named(planned(*there).turn) == turn
 
 

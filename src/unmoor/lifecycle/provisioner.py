@@ -47,7 +47,7 @@ from unmoor.model.resources import Resources
 from unmoor.model.snapshot import View
 from unmoor.model.static_hash import hash_of
 from unmoor.model.validation import FieldError
-from unmoor.policy import stock
+from unmoor.policy import budgets, stock
 from unmoor.policy.usage import Usage, usage_of
 from unmoor.policy.verdict import Method, Reason, Verdict
 
@@ -114,10 +114,11 @@ def advance(view: View, key: str, memory: Memory | None, moment: Moment) -> Step
         active = conditions.false(ACTIVE, NOTHING_ON_SALE, unmet)
         wanted = msgspec.structs.replace(wanted, active=active)
     writes, settled, wake_at = _written(view, provisioner, wanted, memory, moment, usage)
-    verdicts = _verdicts(provisioner, errors)
+    # A budget that cannot be read keeps nodes from going, and is no reason to make none.
+    verdicts = _verdicts(provisioner, (*errors, *budgets.budgets_of(provisioner)[1]))
     if unmet:
         words = f"provisioner/{key}: {unmet}"
-        verdicts = (_told(provisioner, words, {"field": "spec.requirements"}, NOTHING_ON_SALE),)
+        verdicts += (_told(provisioner, words, {"field": "spec.requirements"}, NOTHING_ON_SALE),)
     events, told = once(view, say_all(verdicts), memory.told if memory else {}, moment)
     if sought is None and not errors:
         retry_s = view.settings.cadence.pending_pod_retry_s

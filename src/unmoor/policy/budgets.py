@@ -157,10 +157,16 @@ def _problems(budget: Budget) -> Iterable[tuple[str, object, str, str]]:
         missing = "duration" if budget.duration is None else "schedule"
         yield missing, "", "schedule and duration go together", "write both, or neither"
     if budget.schedule is not None and (why := _why_no_schedule(budget.schedule)):
-        remedy = 'write five fields of cron, as in "0 9 * * mon-fri", or @daily'
+        remedy = (
+            'write five fields of cron, as in "0 9 * * mon-fri", or @daily; what goes past the end '
+            'of a week, a day or a year is a list, as in "0 0 * * sat,sun"'
+        )
         yield "schedule", cut(budget.schedule), why, remedy
     if budget.duration is not None and (why := _why_no_duration(budget.duration)):
         yield "duration", cut(budget.duration), why, 'write hours or minutes: "8h"'
+    elif budget.duration is not None and not duration.parse(budget.duration):
+        remedy = 'write how long the window is open; all day is "24h" from "@daily" on'
+        yield "duration", budget.duration, "the window is never open", remedy
     for reason in budget.reasons or ():
         if reason not in REASONS:
             yield "reasons", cut(reason), "there is no such reason", f"use {', '.join(REASONS)}"
