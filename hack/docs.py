@@ -284,10 +284,16 @@ def metrics_lines() -> Iterator[str]:
         )
 
 
+LISTED = (
+    ("sentences", "sentence", "What the pages say", ("line", "what it says")),
+    ("reports", "failure", "What fails", ("spec", "what fails", "what becomes of it")),
+    ("reports", "report", "Bug reports", ("#", "report", "what is right")),
+)
+
+
 def cases_lines() -> Iterator[str]:
-    """Test cases of Karpenter v0.30 (T) and of today's (V) that belong to what is built so far,
-    each in one sentence of ours. A case is a test here, or is left out with a code and a reason.
-    R-numbers are [rulings](rulings.md).
+    """Test cases of Karpenter v0.30 (T) and of today's (V) for what is built so far, in our words:
+    a test here, or left out with a code and a reason. R-numbers are [rulings](rulings.md).
     """
     cases = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
     status = [one["status"].partition(" ")[0].partition(":") for one in cases]
@@ -299,18 +305,11 @@ def cases_lines() -> Iterator[str]:
         ("case", "what it says", "here"),
         ((one["id"], plain(one["summary"]), where(one["status"])) for one in cases),
     )
-    sentences = tomllib.loads((ROOT / "tests/sentences.toml").read_text())["sentence"]
-    yield from ("", "## What the pages say")
-    yield from table(
-        ("line", "what it says", "here"),
-        ((one["at"], plain(one["summary"]), where(one["status"])) for one in sentences),
-    )
-    reports = tomllib.loads((ROOT / "tests/reports.toml").read_text())["report"]
-    yield from ("", "## Bug reports", "", "Public reports: `tests/reports.toml`.")
-    yield from table(
-        ("#", "report", "what is right", "here"),
-        ((one["id"], one["where"], plain(one["summary"]), where(one["status"])) for one in reports),
-    )
+    for file, kind, title, head in LISTED:
+        listed = tomllib.loads((ROOT / f"tests/{file}.toml").read_text())[kind]
+        yield from ("", f"## {title}")
+        rows = [tuple(one.values()) for one in listed]
+        yield from table((*head, "here"), ((*map(plain, row[:-1]), where(row[-1])) for row in rows))
 
 
 def where(status: str) -> str:

@@ -52,6 +52,7 @@ def test_a_pod_that_waits_gets_another_machine_where_they_have_no_room_together(
 
 # T035
 def test_it_may_go_there_where_there_is_room_for_both() -> None:
+    """Spec 4.2.10."""
     world = launching()
     world.put(waiting("other-1", cpu="500m"))
     world.run(*ALL, for_s=5)

@@ -110,6 +110,7 @@ def test_what_is_counted_and_told() -> None:
 
 
 def test_a_restart_in_the_middle_loses_nothing() -> None:
+    """Spec 4.2.9."""
     world = underused()
     for _ in range(20):
         world.run(*ROWS, for_s=8)

@@ -36,6 +36,7 @@ from unmoor.policy.verdict import Reason
 
 
 def test_without_capacity_the_node_stays_and_another_try_waits_a_minute() -> None:
+    """Spec 4.2.3."""
     world = underused()
     world.launch_problems = [Problem(ProblemKind.INSUFFICIENT_CAPACITY, "none left")]
     world.run(*ROWS, for_s=QUIET_S + 5)
@@ -61,6 +62,7 @@ def test_after_many_failures_it_waits_longer() -> None:
 
 
 def test_one_whose_node_does_not_become_ready_in_time_goes() -> None:
+    """Spec 4.2.6."""
     world = launched()
     joins(world, is_ready=False)
     world.run(*ROWS, for_s=LIMIT_S - 30, tick_s=5)
@@ -133,6 +135,7 @@ def test_a_lost_answer_makes_no_second_machine() -> None:
     ],
 )
 def test_a_provisioner_that_may_make_none_ends_it(change: dict[str, Any], words: str) -> None:
+    """Spec 4.2.2."""
     world = underused()
     world.fails = is_of_machines
     world.run(*ROWS, for_s=QUIET_S + 2)
