@@ -7,12 +7,12 @@ from typing import Any
 from tests import builders
 from tests.builders import disruption, machine, node
 from tests.lifecycle.driver import World
-from tests.lifecycle.rows import DEPROVISIONING
+from tests.lifecycle.rows import DEPROVISIONING, TERMINATION
 from tests.lifecycle.test_deprovisioning import command, empties, reasons
 from tests.lifecycle.worlds import the_node
 from unmoor.lifecycle.effects import Create, Delete
 from unmoor.model.disruption import DisruptionPhase
-from unmoor.model.kinds import NODES
+from unmoor.model.kinds import DISRUPTIONS, NODES
 from unmoor.model.settings import Settings
 from unmoor.policy.verdict import Reason
 
@@ -96,3 +96,16 @@ def test_of_two_commands_the_first_is_done_with_first() -> None:
 
     assert world.view.node("b").is_cordoned  # type: ignore[union-attr]
     assert not world.view.node("a").is_cordoned  # type: ignore[union-attr]
+
+
+def test_what_somebody_has_called_observed_holds_nobody_up_and_gives_back_what_it_has() -> None:
+    world = empties("ab")
+    world.settle(DEPROVISIONING)
+    world.change(command(world), status__phase=DisruptionPhase.OBSERVED)
+    before = command(world).name
+    world.run(DEPROVISIONING, TERMINATION, for_s=30)
+
+    assert [one.phase for one in world.view.sorted(DISRUPTIONS) if one.name != before] == [
+        DisruptionPhase.SUCCEEDED
+    ]
+    assert world.names("Node") == []

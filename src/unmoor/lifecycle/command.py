@@ -87,7 +87,7 @@ def _left_behind(view: View, command: Disruption) -> tuple[Node, ...]:
 
 def advance(view: View, command: Disruption, memory: Memory | None, moment: Moment) -> Step[Memory]:
     """Take one step of a running command, and let go of what was left out of it."""
-    if command.spec.is_observed or view.identity.is_observing:
+    if command.is_observed or view.identity.is_observing:
         return Step(memory=memory)
     known = remembered(command, memory or Memory(), moment)
     phase = phase_of(view, command, known, moment)

@@ -147,14 +147,19 @@ class Disruption(Object):
         return self.status.phase
 
     @property
+    def is_observed(self) -> bool:
+        """It is recorded alone; where a person has edited it, either word for that is enough."""
+        return self.spec.is_observed or self.phase is DisruptionPhase.OBSERVED
+
+    @property
     def is_running(self) -> bool:
         """Neither over nor deleted by a person, whoever may hold what is deleted."""
-        return not (self.phase.is_final or self.is_deleting or self.spec.is_observed)
+        return not (self.phase.is_final or self.is_deleting or self.is_observed)
 
     @property
     def is_standing(self) -> bool:
         """It was not carried out, and the same would still be decided."""
-        return self.spec.is_observed and not (self.phase.is_final or self.is_deleting)
+        return self.is_observed and not (self.phase.is_final or self.is_deleting)
 
     @property
     def order(self) -> tuple[datetime, datetime, str]:

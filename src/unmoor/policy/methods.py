@@ -113,7 +113,7 @@ def judged_again(view: View, disruption: Disruption, node: Node, moment: Moment)
         )
         return Judged(unknown)
     judged = candidates.judge(view, node, row.method, row.wants, moment, running=disruption.name)
-    if judged.candidate is None or disruption.spec.is_observed:
+    if judged.candidate is None or disruption.is_observed:
         return judged
     if words := observing.why(view, row.method, judged.candidate.provisioner):
         message = f"it is only observed from now on: {words}"
