@@ -157,7 +157,11 @@ def test_t022_nobody_is_moved_onto_a_node_that_is_not_up() -> None:
     proposal = two(first=young)
 
     assert going(proposal) == []
-    assert verdict_on(proposal, "node2").event == "Unconsolidatable"
+    told = verdict_on(proposal, "node2")
+    assert told.event == "Unconsolidatable"
+    assert told.message == f"can't replace with a cheaper node; {consolidation.YOUNG}"
+    full = two(pod("web-9", "node1", cpu="1800m"), first=young)
+    assert verdict_on(full, "node2").message == "can't replace with a cheaper node"
 
 
 def test_t024_a_pod_that_fits_nowhere_holds_nobody_back() -> None:

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from unmoor.model import names
+from unmoor.model import names, resources
 from unmoor.model.disruption import Disruption
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.money import usd_per_h
+from unmoor.model.resources import Resources
 from unmoor.model.wording import counted
 from unmoor.policy import (
     allowance,
@@ -27,6 +28,7 @@ from unmoor.policy import (
     candidates,
     disruption_cost,
     multi_node,
+    nomination,
     second_thoughts,
 )
 from unmoor.policy.command import (
@@ -45,6 +47,9 @@ from unmoor.policy.verdict import Method, Reason, Verdict
 
 METHOD = Method.CONSOLIDATION
 UNCONSOLIDATABLE = "Unconsolidatable"
+LACKS_ROOM = frozenset({Reason.NO_PLACE, Reason.NEEDS_MACHINES, Reason.NOT_CHEAPER})
+"""Reasons that may end when a node that is coming up is ready for pods (T022)."""
+YOUNG = "its pods would fit onto a node that is not initialized yet"
 
 
 def wants(candidate: Candidate, moment: Moment) -> Verdict:
@@ -93,7 +98,7 @@ def _one_by_one(look: Look, found: Found, ordered: Sequence[Candidate]) -> Propo
         if isinstance(single, Removal):
             return _proposed(found, single, _words(single))
         refusals[one.node.uid] = single
-    return proposal(_with_reasons(found, refusals), (), "")
+    return proposal(_with_reasons(look, found, refusals), (), "")
 
 
 def _chosen(look: Look, nodes: Sequence[Candidate]) -> Removal | Refused:
@@ -163,15 +168,42 @@ def _words(removal: Removal) -> str:
     return f"{moved} fit elsewhere{saved}"
 
 
-def _with_reasons(found: Found, refusals: dict[str, Refused]) -> Found:
+def _with_reasons(look: Look, found: Found, refusals: dict[str, Refused]) -> Found:
     """Say of each node that could go, but for this, why it stays."""
+    rooms = _rooms_to_come(look, found) if refusals else []
+
+    def told(candidate: Candidate) -> Verdict:
+        why, simulation = refusals[candidate.node.uid], look.simulation
+        if rooms and simulation is not None and why.reason in LACKS_ROOM:
+            used = simulation.load_of(candidate.node.name).used
+            if any(resources.fits(used, room) for room in rooms):
+                why = Refused(why.reason, f"{why.message}; {YOUNG}")
+        return _told(candidate, why)
+
     judged = tuple(
         one
         if one.candidate is None or one.candidate.node.uid not in refusals
-        else Judged(_told(one.candidate, refusals[one.candidate.node.uid]))
+        else Judged(told(one.candidate))
         for one in found.judged
     )
     return Found(found.method, judged)
+
+
+def _rooms_to_come(look: Look, found: Found) -> list[Resources]:
+    """What is free on each node that is coming up, and not for somebody who waits."""
+    if look.simulation is None:
+        return []
+    names_of = (
+        one.verdict.subject.name
+        for one in found.judged
+        if one.verdict.reason is Reason.NOT_INITIALIZED
+    )
+    nodes = (look.view.node(name) for name in names_of)
+    return [
+        look.simulation.load_of(node.name).free
+        for node in nodes
+        if node is not None and nomination.nominated_for(look.view, node, look.moment) is None
+    ]
 
 
 def _with_budgets(found: Found) -> Found:
