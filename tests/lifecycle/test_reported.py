@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import at, changed, machine, node, pod
+from tests.builders import at, budget, changed, machine, node, pod
 from tests.lifecycle.pending import made, planned, waiting
-from tests.lifecycle.replacing import ROWS
+from tests.lifecycle.replacing import QUIET_S, ROWS, deleted_nodes, is_free
 from tests.lifecycle.rows import DEPROVISIONING, MACHINE, TERMINATION
 from tests.lifecycle.test_consolidation import going, small
 from tests.lifecycle.test_drain import attached, claimed
@@ -15,6 +15,7 @@ from tests.lifecycle.worlds import deleted, registered, the_machine, the_node
 from tests.policy import underused
 from unmoor.lifecycle.effects import Nominate
 from unmoor.model import names
+from unmoor.model.observation import Problem, ProblemKind
 from unmoor.model.taint import Taint
 from unmoor.policy.verdict import Reason
 
@@ -33,6 +34,29 @@ def test_c20_what_changes_while_nothing_is_found_is_seen_in_the_next_look() -> N
     world.run(*ROWS, for_s=10)
 
     assert going(world) == ["b"]
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before", "after the last look"])
+def test_c15_a_budget_that_allows_nothing_any_more_ends_the_command(*, is_late: bool) -> None:
+    """Before the last look nothing goes; afterwards the eviction is refused, and waited for."""
+    world = small(
+        "ab",
+        underused.pod("web-1", "a", "100m"),
+        underused.pod("web-2", "a", "100m"),
+        underused.pod("api-1", "b", "100m", labels={"app": "api"}),
+    )
+    world.run(*ROWS, for_s=QUIET_S - 5)
+    assert going(world) == ["b"]
+    if is_late:
+        world.eviction_problem = Problem(ProblemKind.TOO_MANY_REQUESTS, "budget", 429, 10.0)
+    else:
+        world.put(budget("api", selector={"app": "api"}))
+    world.run(*ROWS, for_s=60)
+
+    assert [one.is_deleting for one in world.view.pods_on("b")] == [False]
+    assert ("b" in deleted_nodes(world)) is is_late
+    assert "b" in world.names("Node")
+    assert is_free(world, "b") is not is_late
 
 
 @pytest.mark.parametrize("grace_s", [1200, 40_000])

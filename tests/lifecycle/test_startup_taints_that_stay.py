@@ -14,6 +14,7 @@ from unmoor.model.base import Condition
 from unmoor.model.taint import NO_EXECUTE, PREFER_NO_SCHEDULE, Taint
 
 AGENT = Taint(key="example.com/agent-not-ready", effect=NO_EXECUTE)
+CLOUD = Taint(key="node.cloudprovider.kubernetes.io/uninitialized", effect="NoSchedule")
 SOFT = Taint(key=AGENT.key, effect=PREFER_NO_SCHEDULE)
 
 
@@ -48,6 +49,17 @@ def test_a_pod_is_told_the_node_and_the_taint_after_two_minutes_and_again() -> N
     assert len(told(world)) == 1
     world.run(PROVISIONING, for_s=20, tick_s=10)
     assert told(world) == [event, event]
+
+
+def test_n03_of_a_node_that_its_cloud_has_not_set_up_it_is_said_who_should() -> None:
+    [event] = told(opening(CLOUD, for_s=600))
+
+    assert event.message == (
+        "it is to run on node a, which still has the taint "
+        "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule: "
+        "the cloud's controller or the node controller must remove it"
+    )
+    assert told(opening(CLOUD, for_s=100)) == []
 
 
 def test_whom_nothing_keeps_out_is_not_told() -> None:

@@ -23,7 +23,7 @@ from unmoor.engine.refusal import STOCK, Constraint, Refusal
 from unmoor.engine.scene import Scene
 from unmoor.lifecycle.effects import Publish, say
 from unmoor.lifecycle.new_machine import to_evict
-from unmoor.model import taint
+from unmoor.model import names, taint
 from unmoor.model.base import Key, Ref, condition_of
 from unmoor.model.kinds import MACHINES, NODES, PROVISIONERS, ref_of
 from unmoor.model.moment import Moment
@@ -166,7 +166,7 @@ class _Causes:
 
 
 class _Closed:
-    """Which nodes do startup taints keep pods out of for longer than they should?
+    """Which nodes do taints that are to go by themselves keep pods out of for too long?
 
     Plans overlook these taints, so that nobody gets a second node; kube-scheduler does not.
     """
@@ -186,9 +186,12 @@ class _Closed:
         one = taint.first_untolerated(pod.spec.tolerations, found)
         if one is None:
             return ""
+        kind, who = "startup taint", "whatever it waits for"
+        if one.identity in names.EPHEMERAL_TAINTS:
+            kind, who = "taint", "the cloud's controller or the node controller"
         return (
-            f"it is to run on node {place.name}, which still has the startup taint "
-            f"{one.identity_text}: whatever it waits for must remove it"
+            f"it is to run on node {place.name}, which still has the {kind} "
+            f"{one.identity_text}: {who} must remove it"
         )
 
     def _left(self, name: str) -> tuple[Taint, ...]:
@@ -202,7 +205,11 @@ class _Closed:
             return ()
         machines = self._view.machines_of(node.provider_id)
         starting = [one for machine in machines for one in machine.spec.startup_taints]
-        return tuple(one for one in node.spec.taints if taint.has(starting, one))
+        return tuple(
+            one
+            for one in node.spec.taints
+            if taint.has(starting, one) or one.identity in names.EPHEMERAL_TAINTS
+        )
 
 
 def _failure(known: Failure | None, cause: str, moment: Moment) -> Failure | None:
