@@ -1,10 +1,12 @@
 """Which types a new machine may be, and in which order."""
 
 from itertools import product
+from math import inf, nan
 
 import msgspec
 import pytest
 
+from tests.builders import changed, instance
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine import pricing
 from unmoor.engine.pricing import Choice, cheapest_first
@@ -272,9 +274,10 @@ def test_what_fits_nowhere_is_nothing() -> None:
     assert cheapest_first([CHEAP], wanted(), {"cpu": 5000}) == ()
 
 
-@pytest.mark.parametrize("price", [float("nan"), float("inf"), -float("inf"), -0.01])
+@pytest.mark.parametrize("price", [nan, inf, -inf, -0.01, 1e308, 1.1e9, 1e-300])
 def test_what_is_no_amount_of_money_is_no_known_price(price: float) -> None:
     offering = Offering(zone="a", capacity_type="spot", price_usd_per_h=price)
 
     assert offering.price_usd_per_h is None
+    assert changed(instance(), price_usd_per_h=price).price_usd_per_h is None
     assert msgspec.structs.replace(offering, price_usd_per_h=0.0).price_usd_per_h == 0.0

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Container
 from datetime import datetime
 from enum import StrEnum
-from math import inf
 
 import msgspec
 
 from unmoor.model import resources
 from unmoor.model.names import SPOT
 from unmoor.model.resources import Resources
+
+PRICE_LEAST, PRICE_MOST = 1e-9, 1e9
+"""USD per hour: no price book has less or more, whatever share of a price it counts."""
 
 
 class InstanceState(StrEnum):
@@ -54,6 +56,10 @@ class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
     price_usd_per_h: float | None = None
     price_book: str = ""
 
+    def __post_init__(self) -> None:
+        """Whatever a cloud says, its prices can be said."""
+        _without_nonsense(self)
+
 
 class OfferingName(msgspec.Struct, frozen=True):
     """Which offering is meant: a type in one zone at one capacity type."""
@@ -70,7 +76,7 @@ class OfferingName(msgspec.Struct, frozen=True):
 class Offering(msgspec.Struct, frozen=True, kw_only=True):
     """A type in one zone at one capacity type. ``price_usd_per_h`` None: unknown, never free.
 
-    What is no amount of money (below zero, infinite, not a number) is not known either.
+    What is no amount of money (below zero, out of all measure, not a number) is not known either.
     """
 
     zone: str
@@ -79,9 +85,14 @@ class Offering(msgspec.Struct, frozen=True, kw_only=True):
     is_available: bool = True
 
     def __post_init__(self) -> None:
-        """Whatever a cloud says, prices can be compared."""
-        if self.price_usd_per_h is not None and not 0 <= self.price_usd_per_h < inf:
-            msgspec.structs.force_setattr(self, "price_usd_per_h", None)
+        """Whatever a cloud says, prices can be compared, added up and said."""
+        _without_nonsense(self)
+
+
+def _without_nonsense(one: CloudInstance | Offering) -> None:
+    price = one.price_usd_per_h
+    if price is not None and not (price == 0 or PRICE_LEAST <= price <= PRICE_MOST):
+        msgspec.structs.force_setattr(one, "price_usd_per_h", None)
 
 
 class InstanceType(msgspec.Struct, frozen=True, kw_only=True):
