@@ -36,7 +36,12 @@ from unmoor.runtime.reconciler import Reconciler
 from unmoor.runtime.reconcilers import OBSERVING, RECONCILERS
 from unmoor.runtime.recorder import EventRecorder
 
-NEEDED: tuple[Resource[Any], ...] = (kinds.PROVISIONERS, kinds.MACHINES, kinds.DISRUPTIONS)
+NEEDED: tuple[Resource[Any], ...] = (
+    kinds.PROVISIONERS,
+    kinds.NODE_TEMPLATES,
+    kinds.MACHINES,
+    kinds.DISRUPTIONS,
+)
 """What ``unmoor crds`` prints and no API server has by itself."""
 
 log = structlog.get_logger()

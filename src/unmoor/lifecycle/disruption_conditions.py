@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 
 from unmoor.lifecycle import conditions
-from unmoor.lifecycle.effects import Fact
+from unmoor.lifecycle.effects import Fact, describe
 from unmoor.lifecycle.step import Step
 from unmoor.model.base import Condition
 from unmoor.model.machine import MACHINE_EMPTY, Machine
 from unmoor.model.moment import Moment, earliest, later
 from unmoor.model.provisioner import Provisioner, validate
 from unmoor.model.snapshot import View
-from unmoor.policy import nomination, observing, pods
+from unmoor.policy import made_from, nomination, observing, pods
 from unmoor.policy.ownership import is_our_machine
 
 STUCK_SLACK_S = 0.1
@@ -71,6 +71,11 @@ def advance(view: View, key: str, memory: None, moment: Moment) -> Step[Any]:
     provisioner = view.provisioner(machine.provisioner_name)
     if provisioner is None or validate(provisioner):
         return Step()  # spec 7.1: existing conditions stay
+    if made_from.is_on(view.settings, machine) and machine.is_launched:
+        lacking = made_from.missing_stamps(view, machine, provisioner)
+        if lacking:
+            why = "what it was made from is not written down as we would compare it"
+            return Step(effects=(describe(machine, annotations=lacking, why=why),))
     machine = observing.as_supposed(view, machine)
     parts = [part(view, machine, provisioner, moment) for part in PARTS]
     return written(machine, parts, moment)

@@ -27,8 +27,8 @@ from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.requirement import IN, NodeSelectorRequirement
 from unmoor.model.snapshot import View
-from unmoor.model.static_hash import hash_of
 from unmoor.model.wording import counted, named
+from unmoor.policy import made_from
 
 HASH_CHARS = 10
 PREFIX_CHARS_MAX = 200
@@ -163,7 +163,7 @@ def _annotations(view: View, provisioner: Provisioner, planned: NewMachine) -> d
     ours = {
         names.MADE_FOR: ",".join("/".join(pod) for pod in planned.pods[:MADE_FOR_MAX]),
         names.MANAGED_BY: view.identity.cluster,
-        names.PROVISIONER_HASH: hash_of(provisioner),
+        **made_from.stamps(view, provisioner),
     }
     inline = provisioner.spec.provider
     if inline is not None:

@@ -31,8 +31,10 @@ NOT_LAUNCHED = "NotLaunched"
 NODE_NOT_FOUND = "NodeNotFound"
 NODE_LOST = "NodeLost"
 MULTIPLE_NODES = "MultipleNodesFound"
-MACHINE_ONLY_ANNOTATIONS = frozenset((names.LAUNCH_ATTEMPT, names.LINKED, names.REPLACEMENT_FOR))
-"""About the launch, or the command that has asked for it, not about the node."""
+MACHINE_ONLY_ANNOTATIONS = frozenset(
+    (names.LAUNCH_ATTEMPT, names.LINKED, names.REPLACEMENT_FOR, names.MADE_FROM)
+)
+"""About the launch, what was asked for, or the command that asked for it; not about the node."""
 
 Waiting = tuple[str, str]
 """(reason, message): the first thing that is still missing."""

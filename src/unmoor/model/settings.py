@@ -349,7 +349,6 @@ SETTINGS: tuple[Setting, ...] = (
 
 NOT_YET = frozenset(
     {
-        "featureGates.driftEnabled",
         "aws.assumeRoleARN",
         "aws.assumeRoleDuration",
         "aws.clusterCABundle",

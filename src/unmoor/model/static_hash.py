@@ -1,9 +1,10 @@
-"""Has a provisioner's static part changed? One text that says so, equal for what means the same.
+"""Has the static part of a provisioner or node template changed? One text that says so, equal for
+what means the same.
 
-The static part is what a node cannot change any more once it is there (spec 1.1, 7.3): annotations,
-labels, taints, startup taints and the kubelet's configuration. Order does not count, nor does it
-matter whether something empty is written down. A quantity that is reserved counts by its amount
-(R12), so 1Gi and 1024Mi are the same. 0 and false count: to the kubelet they are not "unset".
+The static part is what a node cannot change any more once it is there (spec 1.1, 1.4, 7.3; which
+fields: ``drift_fields``). Order does not count, nor does it matter whether something empty or a
+default of the provider is written down. A quantity counts by its amount (R12), so 1Gi and 1024Mi
+are the same. 0 and false count: to the kubelet they are not "unset".
 
 A version stands in front: a text of another version, or of another program, says nothing about
 whether something has changed.
@@ -15,12 +16,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from unmoor.model import quantity
 from unmoor.model.kubelet import KubeletConfiguration
+from unmoor.model.node_template import AWSNodeTemplate, BlockDeviceMapping, MetadataOptions
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.resources import Quantities
 from unmoor.model.taint import Taint
@@ -29,10 +31,42 @@ VERSION = "unmoor-1-"
 """To be counted up whenever the same specification gets another hash."""
 DIGITS = 16
 """64 bits: enough for those who have no interest in a collision but their own confusion."""
+SHOWN_CHARS_MAX = 120
+"""A field that is longer is recorded as its digest."""
+NEVER_SHOWN = frozenset({"userData"})
+METADATA_DEFAULTS = {
+    "httpEndpoint": "enabled",
+    "httpProtocolIPv6": "disabled",
+    "httpPutResponseHopLimit": 2,
+    "httpTokens": "required",
+}
+
+Fields: TypeAlias = dict[str, Any]
+"""By name, what each means; what is empty is not there."""
 
 
 def hash_of(provisioner: Provisioner) -> str:
     """Return ``unmoor-1-`` and sixteen hexadecimal digits. Any object that decodes has one."""
+    return digest(provisioner_fields(provisioner))
+
+
+def template_hash_of(template: AWSNodeTemplate) -> str:
+    """The same of a node template."""
+    return digest(template_fields(template))
+
+
+def digest(fields: Fields) -> str:
+    """Return the hash of what is static."""
+    return VERSION + _digits(fields)
+
+
+def is_current(text: str) -> bool:
+    """True for a hash that this version has made; any other says nothing."""
+    return text.startswith(VERSION)
+
+
+def provisioner_fields(provisioner: Provisioner) -> Fields:
+    """Return what is static in a provisioner, in one form for one meaning."""
     spec = provisioner.spec
     static = {
         "annotations": spec.annotations,
@@ -41,8 +75,63 @@ def hash_of(provisioner: Provisioner) -> str:
         "startupTaints": _taints(spec.startup_taints),
         "kubeletConfiguration": _kubelet(spec.kubelet_configuration),
     }
-    text = msgspec.json.encode(_without_empty(static), order="sorted")
-    return VERSION + hashlib.sha256(text).hexdigest()[:DIGITS]
+    return _without_empty(static)
+
+
+def template_fields(template: AWSNodeTemplate) -> Fields:
+    """The same of a node template. What is not set counts as its default."""
+    spec = template.spec
+    static = {
+        "instanceProfile": spec.instance_profile,
+        "amiFamily": None if spec.launch_template is not None else template.ami_family,
+        "userData": spec.user_data,
+        "context": spec.context,
+        "tags": spec.tags,
+        "metadataOptions": _metadata_options(spec.metadata_options),
+        "blockDeviceMappings": _mappings(spec.block_device_mappings),
+        "detailedMonitoring": spec.detailed_monitoring or None,
+    }
+    return _without_empty(static)
+
+
+def record_of(fields: Fields) -> dict[str, str]:
+    """Return each static field as text, so that it can be said later what has changed.
+
+    What is long, or nobody else's business (user data may hold secrets), is there as its digest.
+    """
+    texts = {
+        name: msgspec.json.encode(value, order="sorted").decode() for name, value in fields.items()
+    }
+    return {
+        name: f"#{_digits({name: fields[name]})}"
+        if name in NEVER_SHOWN or len(text) > SHOWN_CHARS_MAX
+        else text
+        for name, text in texts.items()
+    }
+
+
+def _digits(fields: Fields) -> str:
+    text = msgspec.json.encode(fields, order="sorted")
+    return hashlib.sha256(text).hexdigest()[:DIGITS]
+
+
+def _metadata_options(options: MetadataOptions | None) -> Fields:
+    """Spec 1.4: these are the defaults where nothing is written."""
+    if options is None:
+        return dict(METADATA_DEFAULTS)
+    return _without_empty(msgspec.to_builtins(options))
+
+
+def _mappings(mappings: Iterable[BlockDeviceMapping]) -> list[Fields]:
+    """A size counts by its amount; in which order they stand does not."""
+    found = []
+    for one in mappings:
+        written = _without_empty(msgspec.to_builtins(one))
+        size = one.ebs.volume_size if one.ebs is not None else None
+        if size is not None:
+            written["ebs"] = {**written["ebs"], **_amounts({"volumeSize": size})}
+        found.append(written)
+    return sorted(found, key=lambda one: msgspec.json.encode(one, order="sorted"))
 
 
 def _taints(taints: Iterable[Taint]) -> list[tuple[str, str, str]]:
@@ -70,4 +159,4 @@ def _amounts(quantities: Quantities) -> dict[str, str]:
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value not in ({}, [], "")}
+    return {name: value for name, value in fields.items() if value not in ({}, [], "", None)}

@@ -31,6 +31,7 @@ WATCHED: tuple[Resource[Any], ...] = (
     kinds.PODS,
     kinds.MACHINES,
     kinds.PROVISIONERS,
+    kinds.NODE_TEMPLATES,
     kinds.BUDGETS,
     kinds.DISRUPTIONS,
     kinds.CONFIG_MAPS,
