@@ -38,6 +38,7 @@ from unmoor.model.kinds import KIND_OF, KINDS, PODS
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Answer, Asked, Problem, ProblemKind
 from unmoor.model.pod import Pod
+from unmoor.model.selection import Selection
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import Identity, View
 from unmoor.policy import stock
@@ -83,7 +84,8 @@ class World:
         """These are carried out, and the answer is lost."""
         self.memories: dict[tuple[str, str], Any] = {}
         self.types: tuple[InstanceType, ...] = ()
-        """What the cloud sells."""
+        self.selection: Selection | None = Selection()
+        """What the cloud sells, and what selectors find."""
         self.stuck_pods: set[str] = set()
         self.unseen: list[Object] = []
         """What no watch has brought: only who asks the server finds it."""
@@ -166,10 +168,8 @@ class World:
                 self.facts += effect.facts
             # As in the loop: what failed is tried later, an answer is looked at at once.
             is_question = isinstance(effect, Evict | Launch | Observe | Terminate)
-            is_done = problem is None or problem.kind in {
-                ProblemKind.NOT_FOUND,
-                ProblemKind.CONFLICT,
-            }
+            kind = None if problem is None else problem.kind
+            is_done = kind in {None, ProblemKind.NOT_FOUND, ProblemKind.CONFLICT}
             self.acted |= not isinstance(effect, Publish) and (is_question or is_done)
         return step
 
@@ -372,8 +372,8 @@ class World:
             case Asked.INSTANCE_TYPES if self.types_problem is not None:
                 self._answer(effect.asked, effect.subject, None, self.types_problem)
                 return self.types_problem
-            case Asked.INSTANCE_TYPES:
-                result = self.types
+            case Asked.INSTANCE_TYPES | Asked.SELECTION as asked:
+                result = self.types if asked is Asked.INSTANCE_TYPES else self.selection
             case Asked.PODS | Asked.NODES if self.roll_call_problem is not None:
                 self._answer(effect.asked, effect.subject, None, self.roll_call_problem)
                 return self.roll_call_problem

@@ -10,11 +10,12 @@ from unmoor.lifecycle import (
     garbage,
     leases,
     machine,
+    node_template,
     provisioner,
     provisioning,
     termination,
 )
-from unmoor.model.kinds import LEASES, MACHINES, NODES, PROVISIONERS
+from unmoor.model.kinds import LEASES, MACHINES, NODE_TEMPLATES, NODES, PROVISIONERS
 from unmoor.model.snapshot import View
 
 
@@ -32,5 +33,8 @@ LEASE = Row("leases", leases.advance, lambda view: [name for _, name in view.all
 CONSISTENCY = Row("consistency", consistency.advance, _machines)
 PROVISIONER = Row(
     "provisioner", provisioner.advance, lambda view: [name for _, name in view.all(PROVISIONERS)]
+)
+NODE_TEMPLATE = Row(
+    "node-template", node_template.advance, lambda view: [n for _, n in view.all(NODE_TEMPLATES)]
 )
 ALL = (TERMINATION, MACHINE, CONDITIONS, DEPROVISIONING, PROVISIONING, GARBAGE, LEASE, CONSISTENCY)

@@ -16,6 +16,7 @@ from unmoor.lifecycle.effects import (
 from unmoor.model.base import Ref
 from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
 from unmoor.model.observation import ProblemKind
+from unmoor.model.selection import Selection, Wish
 from unmoor.runtime.interpreter import (
     Interpreter,
 )
@@ -63,6 +64,10 @@ class ScriptedCloud:
 
     async def instance_types(self) -> tuple[InstanceType, ...]:
         return ()
+
+    async def discover(self, wish: Wish) -> Selection:
+        await self._answer(wish)
+        return Selection()
 
 
 class Published:

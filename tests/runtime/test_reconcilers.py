@@ -9,6 +9,7 @@ import pytest
 from tests import builders
 from tests.builders import disruption, machine, node, pod, provisioner
 from tests.lifecycle.pending import waiting
+from tests.model.test_drift_fields import template
 from unmoor.model.base import Object, ObjectMeta
 from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.kinds import KIND_OF, KINDS
@@ -22,7 +23,8 @@ CONFIG = ConfigMap(metadata=ObjectMeta(name="ours", namespace="harbour"))
 WAITING = waiting()
 PROMISED = waiting(status={"nominatedNodeName": "a"})
 TOLD = builders.changed(provisioner(), status__resources={"cpu": "4"})
-BY_PROVISIONER = {"disruption-conditions": ["m-a"], "provisioner": ["default"]}
+TEMPLATE = {"node-template": ["default"]}
+BY_PROVISIONER = {"disruption-conditions": ["m-a"], "provisioner": ["default"]} | TEMPLATE
 LARGER = builders.changed(node(), status__capacity={"cpu": "8"})
 ATTACHED = VolumeAttachment(spec=VolumeAttachmentSpec(node_name="a"))
 
@@ -90,8 +92,15 @@ def woken(view: View, old: Object | None, new: Object | None) -> dict[str, list[
             [machine()],
             None,
             provisioner(),
-            {"machine": ["m-a"], "disruption-conditions": ["m-a"], "provisioner": ["default"]},
+            {"machine": ["m-a"], **BY_PROVISIONER},
         ),
+        (
+            [machine(), provisioner()],
+            None,
+            template(),
+            {"disruption-conditions": ["m-a"], **TEMPLATE},
+        ),
+        ([machine()], template(), None, TEMPLATE),
         ([machine(), provisioner()], None, TOLD, {"machine": ["m-a"], **BY_PROVISIONER}),
         ([machine()], provisioner(), TOLD, {"provisioner": ["default"]}),
         ([], provisioner(), None, {"provisioner": ["default"]}),

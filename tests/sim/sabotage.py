@@ -57,6 +57,7 @@ class CloudWrapper:
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self.scheme = cloud.scheme
+        self.discover = cloud.discover
 
     async def create(self, request: LaunchRequest) -> CloudInstance:
         return await self._cloud.create(request)

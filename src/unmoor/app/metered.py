@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from unmoor.app.metrics import Metrics
 from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest
+from unmoor.model.selection import Selection, Wish
 from unmoor.runtime.ports import Clock, Cloud, CloudError, Unreachable
 
 T = TypeVar("T")
@@ -47,6 +48,10 @@ class MeteredCloud:
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """What is on offer."""
         return await self._measured("GetInstanceTypes", self._cloud.instance_types())
+
+    async def discover(self, wish: Wish) -> Selection:
+        """What selectors find."""
+        return await self._measured("Discover", self._cloud.discover(wish))
 
     async def _measured(self, method: str, call: Awaitable[T]) -> T:
         labels = {"controller": CONTROLLER, "method": method, "provider": self.scheme}

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from unmoor.cloud import choice
+from unmoor.cloud import choice, simulated_account
 from unmoor.cloud.catalogue import ec2_types
 from unmoor.engine.pricing import Choice
 from unmoor.model.base import JSON, Ref
@@ -33,7 +33,8 @@ from unmoor.model.cluster import (
 )
 from unmoor.model.instance import CloudInstance, InstanceState, InstanceType, LaunchRequest
 from unmoor.model.kinds import INSTANCES
-from unmoor.model.requirement import RequirementError
+from unmoor.model.requirement import RequirementError, Requirements
+from unmoor.model.selection import Selection, Wish
 from unmoor.runtime.ports import Api, ApiError, CloudError, Query, Unreachable
 
 T = TypeVar("T")
@@ -74,8 +75,9 @@ class SimulatedCloud:
         known = await self._launched_before(name)
         if known is not None:
             return self._translate(known)
-        chosen = await self._choose(request)
-        body = _body(name, request, chosen)
+        settings = await _translated(self._settings)
+        chosen = self._choose(request, settings)
+        body = _body(name, request, chosen, self._attached(request, chosen, settings))
         answer = await _translated(lambda: self._create_or_find(name, body))
         return self._translate(answer)
 
@@ -107,6 +109,39 @@ class SimulatedCloud:
         """Everything on sale. Like a real cloud, it does not tell what is out of stock."""
         return tuple(self._types.values())
 
+    async def discover(self, wish: Wish) -> Selection:
+        """What is listed in the account, by ``simulated_account``."""
+        return self._selected(wish, await _translated(self._settings))
+
+    def _selected(self, wish: Wish, settings: dict[str, str]) -> Selection:
+        zones = {one.zone for kind in self._types.values() for one in kind.offerings}
+        return simulated_account.selected(settings, wish, sorted(zones))
+
+    def _attached(
+        self, request: LaunchRequest, chosen: Choice, settings: dict[str, str]
+    ) -> dict[str, Any]:
+        """Image, subnet and security groups, as the node template selects them now."""
+        wish = request.template
+        if wish is None:
+            return {}
+        found = self._selected(wish, settings)
+        labels = {**request.labels, **chosen.type.labels}
+        images = [
+            one.id for one in found.images if Requirements.from_api(one.requirements).allows(labels)
+        ]
+        if not images and not wish.is_launch_template:
+            remedy = "select one by amiSelector, or choose another amiFamily"
+            raise CloudError(
+                "invalid", f"there is no {wish.family} image for {chosen.type.name}: {remedy}"
+            )
+        zone = chosen.offering.zone
+        subnets = [one.id for one in found.subnets if one.zone in {"", zone}]
+        return {
+            "image": images[0] if images else "",
+            "subnet": subnets[0] if subnets else "",
+            "securityGroups": [one.id for one in found.security_groups],
+        }
+
     async def _launched_before(self, name: str) -> Instance | None:
         """As long as this cannot be told, nobody knows what came of the token."""
         try:
@@ -116,8 +151,7 @@ class SimulatedCloud:
                 raise
             raise Unreachable(f"whether {name} was launched cannot be told: {error}") from error
 
-    async def _choose(self, request: LaunchRequest) -> Choice:
-        settings = await _translated(self._settings)
+    def _choose(self, request: LaunchRequest, settings: dict[str, str]) -> Choice:
         stock_outs = choice.parse_stock_outs(settings.get(UNAVAILABLE, ""))
         try:
             chosen = choice.choose(self._types.values(), request, stock_outs)
@@ -206,6 +240,8 @@ class SimulatedCloud:
             token=spec.token,
             machine=spec.machine,
             image=spec.image,
+            subnet=spec.subnet,
+            security_groups=spec.security_groups,
             launched_at=instance.metadata.creation_timestamp,
             labels=labels,
             capacity=dict(kind.capacity) if kind else {},
@@ -252,7 +288,7 @@ def _state(instance: Instance) -> InstanceState:
     return InstanceState.SHUTTING_DOWN if has_to_go and not state.is_going else state
 
 
-def _body(name: str, request: LaunchRequest, chosen: Choice) -> JSON:
+def _body(name: str, request: LaunchRequest, chosen: Choice, attached: dict[str, Any]) -> JSON:
     spec: dict[str, Any] = {
         "cluster": request.cluster,
         "token": request.token,
@@ -262,6 +298,7 @@ def _body(name: str, request: LaunchRequest, chosen: Choice) -> JSON:
         "capacityType": chosen.offering.capacity_type,
         "labels": dict(request.labels),
         "tags": dict(request.tags),
+        **attached,
     }
     return {
         "apiVersion": INSTANCES.api_version,

@@ -40,9 +40,10 @@ from unmoor.model.money import UNKNOWN, usd
 from unmoor.model.observation import Asked, Problem, ProblemKind
 from unmoor.model.quantity import QuantityError
 from unmoor.model.requirement import Requirement, RequirementError
+from unmoor.model.selection import wish_of
 from unmoor.model.snapshot import View
 from unmoor.model.validation import Findings
-from unmoor.policy import heartbeat, no_shows
+from unmoor.policy import heartbeat, made_from, no_shows
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 MESSAGE_CHARS_MAX = 300
@@ -202,6 +203,8 @@ def _launch(
         # The server would refuse the node's registration, after the machine was paid for.
         first = findings.errors[0]
         return _invalid(machine, first.field, f"{first.problem}; {first.remedy}")
+    provisioner = view.provisioner(machine.provisioner_name)
+    template = None if provisioner is None else made_from.template_of(view, provisioner)
     request = LaunchRequest(
         token=token,
         cluster=view.identity.cluster,
@@ -213,8 +216,8 @@ def _launch(
         labels=machine.metadata.labels,
         tags={names.PROVISIONER_NAME: machine.provisioner_name},
         avoid=avoid,
+        template=None if template is None else wish_of(template),
     )
-    provisioner = view.provisioner(machine.provisioner_name)
     launch = Launch(
         machine=ref_of(machine),
         request=request,

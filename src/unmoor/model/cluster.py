@@ -89,6 +89,8 @@ class InstanceSpec(Struct):
     zone: str = ""
     capacity_type: str = ""
     image: str = ""
+    subnet: str = ""
+    security_groups: tuple[str, ...] = ()
     labels: dict[str, str] = {}
     taints: tuple[dict[str, str], ...] = ()
     tags: dict[str, str] = {}

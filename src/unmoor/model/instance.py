@@ -15,6 +15,7 @@ import msgspec
 from unmoor.model import resources
 from unmoor.model.names import SPOT
 from unmoor.model.resources import Resources
+from unmoor.model.selection import Wish
 
 PRICE_LEAST, PRICE_MOST = 1e-9, 1e9
 """USD per hour: no price book has less or more, whatever share of a price it counts."""
@@ -37,6 +38,8 @@ class InstanceState(StrEnum):
 class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
     """One machine of the cloud. ``token``: the attempt that made it; ``cluster``: who owns it.
 
+    ``image``, ``subnet``, ``security_groups``: their ids, empty where the cloud does not say.
+
     ``price_usd_per_h``: as far as the cloud knows; ``price_book``: the name of the prices it is of.
     """
 
@@ -49,6 +52,8 @@ class CloudInstance(msgspec.Struct, frozen=True, kw_only=True):
     token: str = ""
     machine: str = ""
     image: str = ""
+    subnet: str = ""
+    security_groups: tuple[str, ...] = ()
     launched_at: datetime | None = None
     labels: dict[str, str] = {}
     capacity: dict[str, int] = {}
@@ -153,3 +158,5 @@ class LaunchRequest(msgspec.Struct, frozen=True, kw_only=True):
     tags: dict[str, str] = {}
     avoid: tuple[OfferingName, ...] = ()
     """Taken only if there is nothing else."""
+    template: Wish | None = None
+    """The selectors of its node template: image, subnet and security groups follow from them."""

@@ -46,6 +46,8 @@ class Asked(StrEnum):
     """Which nodes are there? ("all") -> the monotonic time of asking; they are in the view"""
     INSTANCE_TYPES = "instance-types"
     """What is on sale? (the cloud's scheme) -> tuple of InstanceType"""
+    SELECTION = "selection"
+    """What do selectors find? (the subject of a Wish) -> Selection"""
     STOCK_OUT = "stock-out"
     """Was an offering refused for want of capacity? (str of its OfferingName) -> how many times in
     a row; no answer when it never was"""

@@ -368,7 +368,6 @@ NOT_YET = frozenset(
         "cadence.notFoundGrace",
         "cadence.driftPoll",
         "cadence.launchMemory",
-        "cadence.nodeTemplateRefresh",
         "cadence.discoveryMemory",
         "cadence.pricingRefresh",
         "cadence.interruptionWait",

@@ -71,6 +71,9 @@ class Reason(StrEnum):
     NOT_EMPTY = "not-empty"
     TTL_RUNNING = "ttl-running"
     EMPTY_FOR_TTL = "empty-for-ttl"
+    # Expiration and drift.
+    NOTHING_SELECTED = "nothing-selected"
+    """A selector of a node template finds nothing, or the cloud does not answer."""
     # Consolidation (001:77-107).
     DO_NOT_CONSOLIDATE = "do-not-consolidate"
     UNDERUTILIZED = "underutilized"

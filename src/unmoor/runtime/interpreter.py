@@ -36,6 +36,7 @@ from unmoor.lifecycle.effects import (
 from unmoor.model.base import JSON, Ref
 from unmoor.model.kinds import NODES, PODS
 from unmoor.model.observation import OF_THE_API_SERVER, Answer, Asked, Problem, ProblemKind
+from unmoor.model.selection import wish_in
 from unmoor.policy import stock
 from unmoor.runtime.ports import (
     Api,
@@ -68,6 +69,7 @@ _QUESTIONS: dict[Asked, Callable[[Cloud, str], Awaitable[Any]]] = {
     Asked.INSTANCE: lambda cloud, provider_id: cloud.get(provider_id),
     Asked.INSTANCES: lambda cloud, cluster: cloud.list(cluster),
     Asked.INSTANCE_TYPES: lambda cloud, _: cloud.instance_types(),
+    Asked.SELECTION: lambda cloud, wish: cloud.discover(wish_in(wish)),
 }
 _BUG = Problem(ProblemKind.UNKNOWN, "a bug of ours")
 _Asking: TypeAlias = (
@@ -328,7 +330,7 @@ class Interpreter:
 
     async def _observe(self, effect: Observe) -> Problem | None:
         match effect.asked:
-            case Asked.INSTANCE | Asked.INSTANCES | Asked.INSTANCE_TYPES:
+            case asked if asked in _QUESTIONS:  # of the cloud
                 question = _QUESTIONS[effect.asked]
                 return await self._ask(
                     effect.asked, effect.subject, lambda cloud: question(cloud, effect.subject)

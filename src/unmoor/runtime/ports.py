@@ -21,6 +21,7 @@ from unmoor.model.base import JSON, Ref
 from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest, OfferingName
 from unmoor.model.kinds import KINDS, Resource
 from unmoor.model.moment import Moment
+from unmoor.model.selection import Selection, Wish
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -228,6 +229,10 @@ class Cloud(Protocol):
 
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """The instance types on offer, with zones, capacity types and prices."""
+        ...
+
+    async def discover(self, wish: Wish) -> Selection:
+        """What the selectors of a node template find now; "invalid" when one means nothing."""
         ...
 
 

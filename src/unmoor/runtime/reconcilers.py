@@ -24,6 +24,7 @@ from unmoor.lifecycle import (
     garbage,
     leases,
     machine,
+    node_template,
     observed,
     provisioner,
     provisioning,
@@ -35,10 +36,12 @@ from unmoor.lifecycle.step import Step
 from unmoor.model.base import Key as ObjectKey
 from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.disruption import Disruption
+from unmoor.model.kinds import PROVISIONERS
 from unmoor.model.machine import Machine
 from unmoor.model.moment import Moment
 from unmoor.model.names import NODE_LEASES
 from unmoor.model.node import Node
+from unmoor.model.node_template import AWSNodeTemplate
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
@@ -167,6 +170,36 @@ def name_of_provisioner(
     return (either(old, new).name,)
 
 
+def name_of_template(
+    view: View, old: AWSNodeTemplate | None, new: AWSNodeTemplate | None
+) -> Iterable[str]:
+    """The node template itself."""
+    del view
+    return (either(old, new).name,)
+
+
+def template_of_provisioner(
+    view: View, old: Provisioner | None, new: Provisioner | None
+) -> Iterable[str]:
+    """The node template that a provisioner names, when that has changed."""
+    del view
+    before, after = (None if one is None else one.spec.provider_ref for one in (old, new))
+    return (after.name,) if after is not None and after != before else ()
+
+
+def machines_of_template(
+    view: View, old: AWSNodeTemplate | None, new: AWSNodeTemplate | None
+) -> Iterable[str]:
+    """All machines of the provisioners that name a template."""
+    name = either(old, new).name
+    users = [
+        one.name
+        for one in view.sorted(PROVISIONERS)
+        if one.spec.provider_ref is not None and one.spec.provider_ref.name == name
+    ]
+    return [one.name for user in users for one in view.machines_launched_by(user)]
+
+
 def provisioner_of_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
     """Whose machine it is, when what it counts for has changed."""
     if old is not None and new is not None and _counted(old) == _counted(new):
@@ -248,6 +281,7 @@ RECONCILERS: tuple[Reconciler, ...] = (
             Wake("Node", machine_of_node),
             Wake("Pod", machine_of_pod, at_start=False),
             Wake("Provisioner", machines_of_provisioner),
+            Wake("AWSNodeTemplate", machines_of_template, at_start=False),
         ),
     ),
     Reconciler(
@@ -296,6 +330,14 @@ RECONCILERS: tuple[Reconciler, ...] = (
         ),
         every_s=lambda view: view.settings.cadence.provisioner_metrics_s,
         where=Where.WORKER,
+    ),
+    Reconciler(
+        name="node-template",
+        step=node_template.advance,
+        wakes=(
+            Wake("AWSNodeTemplate", name_of_template),
+            Wake("Provisioner", template_of_provisioner),
+        ),
     ),
     Reconciler(
         name="unreadable",

@@ -21,6 +21,7 @@ import msgspec
 from unmoor.model.instance import CloudInstance, InstanceType, LaunchRequest, OfferingName
 from unmoor.model.kinds import Resource
 from unmoor.model.names import INSTANCE_TYPE
+from unmoor.model.selection import Selection, Wish
 from unmoor.runtime.around import ApiAround, Call
 from unmoor.runtime.ports import (
     ALL,
@@ -294,6 +295,10 @@ class FaultyCloud:
     async def instance_types(self) -> tuple[InstanceType, ...]:
         """What is on sale."""
         return await self._through(self._cloud.instance_types)
+
+    async def discover(self, wish: Wish) -> Selection:
+        """What selectors find."""
+        return await self._through(lambda: self._cloud.discover(wish))
 
     def _lag(self, provider_id: str, shown: CloudInstance | None) -> None:
         if provider_id in self._as_listed:
