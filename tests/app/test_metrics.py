@@ -117,6 +117,7 @@ def test_the_names_are_karpenters() -> None:
         "machines_registered",
         "machines_initialized",
         "machines_disrupted",
+        "machines_drifted",
         "nodes_created",
         "nodes_terminated",
         "nodes_termination_time_seconds",

@@ -59,6 +59,7 @@ TABLE = (
         ("type", "provisioner"),
         "Machines that began to qualify for a disruption.",
     ),
+    Row("machines_drifted", Kind.COUNTER, ("type", "provisioner"), "Machines that drifted."),
     Row("nodes_created", Kind.COUNTER, ("provisioner",), "Nodes that joined for a machine."),
     Row("nodes_terminated", Kind.COUNTER, ("provisioner",), "Nodes that are gone."),
     Row(

@@ -366,7 +366,6 @@ NOT_YET = frozenset(
         "cadence.singleConsolidationLimit",
         "cadence.consolidationMemory",
         "cadence.notFoundGrace",
-        "cadence.driftPoll",
         "cadence.launchMemory",
         "cadence.discoveryMemory",
         "cadence.pricingRefresh",

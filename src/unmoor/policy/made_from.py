@@ -34,10 +34,10 @@ TEMPLATE_KIND = "AWSNodeTemplate"
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The static fields, as text: of the provisioner and of the node template."""
+    """The static fields, as text: of the provisioner and of the node template; None: unknown."""
 
-    provisioner: dict[str, str] = {}
-    template: dict[str, str] = {}
+    provisioner: dict[str, str] | None = None
+    template: dict[str, str] | None = None
 
 
 def is_on(settings: Settings, machine: Machine) -> bool:
@@ -115,11 +115,14 @@ def changed_template_fields(machine: Machine, template: AWSNodeTemplate) -> tupl
 
 
 def _changed(
-    machine: Machine, annotation: str, before: dict[str, str], now: Fields
+    machine: Machine, annotation: str, before: dict[str, str] | None, now: Fields
 ) -> tuple[str, ...]:
     held = machine.metadata.annotations.get(annotation, "")
     if not is_current(held) or held == digest(now):
         return ()
+    bare = (f"{annotation}: {held} -> {digest(now)}",)
+    if before is None:
+        return bare
     after = record_of(now)
     fields = sorted({*before, *after})
     said = tuple(
@@ -127,7 +130,7 @@ def _changed(
         for name in fields
         if before.get(name) != after.get(name)
     )
-    return said if before and said else (f"{annotation}: {held} -> {digest(now)}",)
+    return said or bare
 
 
 def _record(machine: Machine) -> Record:
