@@ -311,6 +311,7 @@ def test_a_label_of_a_node_that_a_requirement_names_is_drift() -> None:
 # When it is asked at all.
 
 
+# T091
 @pytest.mark.parametrize(
     ("gate", "annotations", "is_drifted"),
     [
@@ -341,6 +342,7 @@ def test_t090_t091_the_gate(
     assert (mark(world) == "drifted") == is_drifted
 
 
+# T093
 @pytest.mark.parametrize(
     "launched", [(), (condition(MACHINE_LAUNCHED, "False"),)], ids=["T093", "T092"]
 )

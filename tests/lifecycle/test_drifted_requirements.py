@@ -34,6 +34,13 @@ REQUIREMENTS: dict[str, tuple[dict[str, Any], bool]] = {
 }
 
 
+# T097
+# T098
+# T099
+# T100
+# T101
+# T102
+# T103
 @pytest.mark.parametrize(("one", "is_drift"), REQUIREMENTS.values(), ids=list(REQUIREMENTS))
 def test_t096_to_t103_requirements(one: dict[str, Any], *, is_drift: bool) -> None:
     reason, _ = said(world_of(now=owner(requirements=[one])))

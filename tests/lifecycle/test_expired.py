@@ -18,6 +18,10 @@ def expired(world: World) -> bool:
     return the_machine(world).has(MACHINE_EXPIRED)
 
 
+# T116
+# T117
+# T118
+# T119
 @pytest.mark.parametrize(
     ("ttl_s", "machine_s", "node_s", "is_expired"),
     [
@@ -58,6 +62,7 @@ def test_t120_it_is_looked_at_again_when_it_ends() -> None:
     assert found.message == "it is 200 s old, and ttlSecondsUntilExpired is 200"
 
 
+# T122
 def test_t121_t122_all_at_once() -> None:
     short = {"ttlSecondsUntilExpired": 0, "ttlSecondsAfterEmpty": 0}
     world = world_of(now=owner(labels={"a": "b"}, **short))

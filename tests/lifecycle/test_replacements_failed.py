@@ -35,7 +35,7 @@ from unmoor.policy.verdict import Reason
 # It does not come up (spec 4.1, 4.2).
 
 
-def test_without_capacity_the_node_stays_and_another_try_waits_a_minute() -> None:
+def test_t064_without_capacity_the_node_stays_and_another_try_waits_a_minute() -> None:
     """Spec 4.2.3."""
     world = underused()
     world.launch_problems = [Problem(ProblemKind.INSUFFICIENT_CAPACITY, "none left")]

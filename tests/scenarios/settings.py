@@ -8,6 +8,8 @@ SETTINGS = {
     "cadence__drainPoll": "200ms",
     "cadence__cordonQuiet": "1s",
     "cadence__consolidationValidation": "1s",
+    "cadence__driftPoll": "2s",
+    "cadence__nodeTemplateRefresh": "2s",
     "cadence__instanceLook": "1s",
     "cadence__terminateAgain": "1s",
     "cadence__admittedWait": "2s",

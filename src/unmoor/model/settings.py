@@ -142,6 +142,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(description="no node that replaced a type is replaced by that type so soon; 0s: any"),
     ] = 6 * HOUR
+    drift_share_most: Annotated[
+        float,
+        Meta(description="drift is held while a larger share of a provisioner has drifted; 1: off"),
+    ] = 1.0
     instance_gc_start_rounds: Annotated[
         int, Meta(description="how many of the searches for lost instances are the quick ones")
     ] = 20
@@ -314,6 +318,7 @@ SETTINGS: tuple[Setting, ...] = (
         reading.boolean,
     ),
     Setting("unmoor.replacedTypeRespect", "", "replaced_type_respect_s", reading.duration(0.0)),
+    Setting("unmoor.driftShareMost", "", "drift_share_most", reading.share),
     Setting("unmoor.instanceGcStartRounds", "", "instance_gc_start_rounds", reading.count(0)),
     Setting("aws.assumeRoleARN", "aws", "assume_role_arn", reading.text),
     Setting(

@@ -84,15 +84,14 @@ def is_selection_awaited(view: View, provisioner: Provisioner) -> bool:
 def _requirements(
     machine: Machine, node: Node | None, provisioner: Provisioner
 ) -> Iterator[Difference]:
-    """R11: the labels of both; a default counts only where there is such a label at all."""
-    written = {names.normalised(one.key) for one in provisioner.spec.requirements}
+    """R11: the labels of both. What is a default and stands nowhere makes no node go (R6)."""
     holders = [(f"machine {machine.name}", machine.metadata.labels)]
     if node is not None and node.is_initialized:
         holders.append((f"node {node.name}", node.metadata.labels))
-    for one in Requirements.from_api(provisioner.requirements):
+    for one in Requirements.from_api(provisioner.spec.requirements):
         for who, labels in holders:
             value = _value_of(labels, one.key)
-            if (value is None and one.key not in written) or one.allows(value):
+            if one.allows(value):
                 continue
             has = "does not have it" if value is None else f"has {value}"
             yield Difference(Reason.REQUIREMENTS, f"{one}, and {who} {has}")

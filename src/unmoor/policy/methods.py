@@ -24,7 +24,9 @@ from unmoor.policy import (
     budgets,
     candidates,
     consolidation,
+    drift,
     emptiness,
+    expiration,
     observing,
     ownership,
 )
@@ -68,6 +70,8 @@ class Row(msgspec.Struct, frozen=True):
 
 
 METHODS: tuple[Row, ...] = (
+    Row(Method.EXPIRATION, expiration.propose, expiration.wants, lambda _: budgets.EXPIRED),
+    Row(Method.DRIFT, drift.propose, drift.wants, lambda _: budgets.DRIFTED),
     Row(Method.EMPTINESS, emptiness.propose, emptiness.wants, lambda _: budgets.EMPTY),
     Row(
         Method.CONSOLIDATION,

@@ -72,6 +72,14 @@ class Reason(StrEnum):
     TTL_RUNNING = "ttl-running"
     EMPTY_FOR_TTL = "empty-for-ttl"
     # Expiration and drift.
+    NOT_EXPIRED = "not-expired"
+    EXPIRED = "expired"
+    NOT_DRIFTED = "not-drifted"
+    DRIFTED = "drifted"
+    TOO_MANY_DRIFTED = "too-many-drifted"
+    """A larger share of a provisioner has drifted than is let go at once."""
+    MARKED_BY_OTHERS = "marked-by-others"
+    """Another controller's value is in the annotation that mirrors ours (R14)."""
     NOTHING_SELECTED = "nothing-selected"
     """A selector of a node template finds nothing, or the cloud does not answer."""
     # Consolidation (001:77-107).

@@ -129,6 +129,14 @@ async def change_ttl(person: Person) -> None:
         await person.patch(found, {"spec": {EMPTY_TTL: person.dice.randint(0, 400)}})
 
 
+async def edit_provisioner(person: Person) -> None:
+    """Ask for other nodes: those that are there drift."""
+    name = person.dice.choice(sorted(person.provisioners))
+    found = await person.api.get(kinds.PROVISIONERS.ref(name))
+    edition = str(person.dice.randint(1, 3))
+    await person.patch(found, {"spec": {"annotations": {"example.org/edition": edition}}})
+
+
 async def edit_settings(person: Person) -> None:
     """Set something, or return something to its default."""
     change: dict[str, str | None] = dict(person.dice.choice(GOOD_SETTINGS))
@@ -273,5 +281,6 @@ ACTS: dict[str, Callable[[Person], Awaitable[None]]] = {
     "change a TTL": change_ttl,
     "delete a foreign node": delete_foreign_node,
     "annotate a deadline": annotate_deadline,
+    "edit a provisioner": edit_provisioner,
 }
 """Every habit that can be drawn."""

@@ -150,7 +150,9 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
     dice = Random(f"swarm/{seed}")
     choices = sorted(DRAWN.intersection(types)) or sorted(types)
     types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
-    provisioners = tuple(_budgeted(seed, _consolidated(seed, _limited(seed, _provisioners(dice)))))
+    provisioners = tuple(
+        _mortal(seed, _budgeted(seed, _consolidated(seed, _limited(seed, _provisioners(dice)))))
+    )
     machines = tuple(
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
@@ -173,7 +175,7 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
         api=ApiFaults(**api),
         cloud=CloudFaults(**cloud),
         mischief={kind: dice.randint(1, 6) for kind in MISCHIEF if kind in faults},
-        habits=_habits(dice),
+        habits=(*_habits(dice), *_edits(seed)),
         pause_s=dice.choice((60.0, 120.0, 240.0, 400.0)),
         demands=demands,
     )
@@ -241,6 +243,15 @@ def _respect(seed: int) -> dict[str, str]:
     dice = Random(f"swarm/respect/{seed}")
     value = dice.choice((None, None, *RESPECTS))
     return {} if value is None else {"unmoor.movedWorkloadRespect": value}
+
+
+def _mortal(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manifest]:
+    """In some worlds nodes live for so long and no longer."""
+    dice = Random(f"swarm/expiration/{seed}")
+    for ref, body in provisioners:
+        ttl_s = dice.choice((None, None, None, 900, 1800))
+        lifetime = {} if ttl_s is None else {"ttlSecondsUntilExpired": ttl_s}
+        yield ref, {**body, "spec": {**body["spec"], **lifetime}}
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:
@@ -347,7 +358,9 @@ BAD_SETTINGS = (
     {"no.such.key": "1"},
 )
 
-HABITS = (
+EDIT_A_PROVISIONER = "edit a provisioner"
+"""Drawn for itself: all other habits are what they are without it."""
+OTHER_HABITS = (
     "delete a node",
     "delete a machine",
     "create a machine",
@@ -371,11 +384,18 @@ HABITS = (
     "delete a foreign node",
     "annotate a deadline",
 )
+HABITS = (*OTHER_HABITS, EDIT_A_PROVISIONER)
+
+
+def _edits(seed: int) -> tuple[tuple[str, int], ...]:
+    """In a third of the worlds somebody edits what nodes are made from, and they drift."""
+    dice = Random(f"swarm/drift/{seed}")
+    return ((EDIT_A_PROVISIONER, dice.randint(1, 3)),) if dice.randrange(3) == 0 else ()
 
 
 def _habits(dice: Random) -> tuple[tuple[str, int], ...]:
     """Everybody does other things, and other things more often."""
-    some = sorted(dice.sample(HABITS, dice.randint(6, len(HABITS))))
+    some = sorted(dice.sample(OTHER_HABITS, dice.randint(6, len(OTHER_HABITS))))
     always = {"delete a node", "create a machine", "scale to nothing", "interfere", "force a pod"}
     weights = {what: dice.randint(1, 6) for what in some}
     weights |= {what: dice.randint(2, 6) for what in sorted(always - set(some))}

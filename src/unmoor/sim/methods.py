@@ -95,7 +95,33 @@ def _never(_truth: Truth, _node: JSON, _provisioner: JSON) -> str:
     return ""
 
 
+# Expiration. Those with pods take their turn, and as long as their pods need.
+
+
+def _has_lifetime(provisioner: JSON) -> bool:
+    return provisioner["spec"].get("ttlSecondsUntilExpired") is not None
+
+
+def _is_too_old(truth: Truth, node: JSON, provisioner: JSON) -> str:
+    ttl_s = provisioner["spec"]["ttlSecondsUntilExpired"]
+    if any(_counts(truth, pod) for pod in truth.pods_on(true.name(node))):
+        return ""
+    there_s = (truth.now() - true.created_at(node)).total_seconds()
+    left_s = truth.time_s() - truth.occupied_at.get(true.name(node), 0.0)
+    is_late = min(there_s - ttl_s, left_s) > EMPTY_PATIENCE_S
+    return f"it is empty and older than {ttl_s} s" if is_late else ""
+
+
+# Drift: it is on unless the gate is shut (R15); what differs is for others to say (tests/policy).
+
+
+def _may_drift(_provisioner: JSON) -> bool:
+    return True
+
+
 METHODS: dict[str, Row] = {
+    "expiration": Row(asks=_has_lifetime, takes_pods=True, overdue=_is_too_old, budget="Expired"),
+    "drift": Row(asks=_may_drift, takes_pods=True, overdue=_never, budget="Drifted"),
     "emptiness": Row(
         asks=_has_ttl, takes_pods=False, overdue=_is_empty_for_too_long, budget="Empty"
     ),
