@@ -35,7 +35,7 @@ from unmoor.sim.stored import STORED
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]  # as a script we are not the package that the tests import
 
-from hack import drawn_plan, kinds, picture, reasons  # noqa: E402
+from hack import drawn_plan, drift, kinds, picture, reasons  # noqa: E402
 
 SRC = ROOT / "src/unmoor"
 DIFF_LINES_SHOWN = 12
@@ -359,6 +359,7 @@ PAGES = (
             ("effects.md", "Effects", "lifecycle/effects.py", effects_lines),
             ("kinds.md", "Kinds", "model/kinds.py", kinds_lines),
             ("metrics.md", "Metrics", "app/metric_table.py", metrics_lines),
+            ("drift.md", "What drifts", "model/drift_fields.py", lambda: drift.lines(table)),
             ("reasons.md", "Reasons", "policy/verdict.py", reasons_lines),
             ("rules.md", "Rules", "model/crd_rules.py", rules_lines),
             ("settings.md", "Settings", "model/settings.py", settings_lines),
