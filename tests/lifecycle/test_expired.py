@@ -11,6 +11,7 @@ from tests.lifecycle.rows import CONDITIONS
 from tests.lifecycle.test_drifted import MARK, UP, drift, mark, owner, world_of
 from tests.lifecycle.worlds import the_machine
 from unmoor.model.machine import MACHINE_DRIFTED, MACHINE_EMPTY, MACHINE_EXPIRED
+from unmoor.model.moment import rfc3339
 
 
 def expired(world: World) -> bool:
@@ -59,7 +60,21 @@ def test_t120_it_is_looked_at_again_when_it_ends() -> None:
     world.wait(100)
     assert expired(world)
     (found,) = [c for c in the_machine(world).status.conditions if c.type == MACHINE_EXPIRED]
-    assert found.message == "it is 200 s old, and ttlSecondsUntilExpired is 200"
+    assert found.message == f"at {rfc3339(at(100))} it was 200 s old (ttlSecondsUntilExpired)"
+
+
+def test_a_later_look_at_one_that_has_expired_writes_nothing() -> None:
+    world = World(
+        machine(created_at=at(-100)),
+        node(created_at=at(-100)),
+        provisioner("default", ttlSecondsUntilExpired=30),
+    )
+    assert expired(world)
+    written = the_machine(world).metadata.resource_version
+
+    world.wait(3600)
+    world.settle(CONDITIONS)
+    assert the_machine(world).metadata.resource_version == written
 
 
 # T122

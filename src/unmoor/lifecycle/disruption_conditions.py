@@ -29,7 +29,7 @@ from unmoor.model.machine import (
     MACHINE_LAUNCHED,
     Machine,
 )
-from unmoor.model.moment import Moment, earliest, later
+from unmoor.model.moment import Moment, earliest, later, rfc3339
 from unmoor.model.observation import Asked
 from unmoor.model.provisioner import Provisioner, validate
 from unmoor.model.snapshot import View
@@ -60,7 +60,8 @@ def expiration(view: View, machine: Machine, provisioner: Provisioner, moment: M
     ends = later(since, ttl_s)
     if moment.wall < ends:
         return Part(MACHINE_EXPIRED, wake_at=moment.at(ends))
-    message = f"it is {round(moment.since_s(since))} s old, and ttlSecondsUntilExpired is {ttl_s}"
+    # No age: the same words at every look, so that nothing is written twice.
+    message = f"at {rfc3339(ends)} it was {ttl_s} s old (ttlSecondsUntilExpired)"
     return Part(MACHINE_EXPIRED, conditions.true(MACHINE_EXPIRED, "TTLExpired", message))
 
 

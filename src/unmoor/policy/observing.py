@@ -21,13 +21,13 @@ from unmoor.model import names
 from unmoor.model.base import Condition
 from unmoor.model.disruption import Disruption
 from unmoor.model.kinds import DISRUPTIONS, PROVISIONERS
-from unmoor.model.machine import MACHINE_EMPTY, Machine
+from unmoor.model.machine import MACHINE_DRIFTED, MACHINE_EMPTY, MACHINE_EXPIRED, Machine
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.snapshot import View
 from unmoor.policy.verdict import Method
 
-OF_METHODS = frozenset({MACHINE_EMPTY})
+OF_METHODS = frozenset({MACHINE_EXPIRED, MACHINE_DRIFTED, MACHINE_EMPTY})
 """The conditions of a machine that methods go by."""
 
 

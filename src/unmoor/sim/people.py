@@ -30,7 +30,10 @@ class People(Person):
                 continue
 
     async def settle(self) -> None:
-        """Remove what would hold a drain for ever."""
+        """Remove what would hold a drain for ever, or begin another one all the time."""
+        for provisioner in await self.all(kinds.PROVISIONERS):
+            if provisioner["spec"].get(LIFETIME, CALM_LIFETIME_S) < CALM_LIFETIME_S:
+                await self.patch(provisioner, {"spec": {LIFETIME: CALM_LIFETIME_S}})
         for budget in await self.all(kinds.BUDGETS):
             await self.delete(budget)
         for pod in await self.all(kinds.PODS):
