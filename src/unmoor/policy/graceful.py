@@ -51,10 +51,12 @@ OUR_MARKS = frozenset({"expired", "drifted"})
 def propose(look: Look, way: Way, found: Found, why: Mapping[str, str]) -> Proposal:
     """Return the next command. ``why``: of each node by uid, what the command says."""
     ordered = sorted(found.candidates, key=lambda one: _order(one, way))
-    found, allowed = allowance.within(look, found, ordered, way.budget)
-    empty = [one for one in allowed if not one.pods]
+    empties = [one for one in ordered if not one.pods]
+    found, empty = allowance.within(look, found, empties, way.budget)
     if empty:
         return proposal(found, empty, f"{way.mark}, and empty")
+    filled = [one for one in ordered if one.pods]
+    found, allowed = allowance.alone(look, found, filled, lambda _: way.budget)
     refusals: dict[str, Verdict] = {}
     for one in allowed:
         if look.simulation is None:

@@ -13,6 +13,10 @@ from unmoor.runtime.ports import ApiError
 from unmoor.sim.acts import ACTS
 from unmoor.sim.person import Person
 
+LIFETIME = "ttlSecondsUntilExpired"
+CALM_LIFETIME_S = 7200
+"""Where nodes live for minutes, some node goes all the time, and nothing comes to rest."""
+
 
 class People(Person):
     """They act as their habits were drawn, now and then."""
