@@ -150,9 +150,8 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
     dice = Random(f"swarm/{seed}")
     choices = sorted(DRAWN.intersection(types)) or sorted(types)
     types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
-    provisioners = tuple(
-        _mortal(seed, _budgeted(seed, _consolidated(seed, _limited(seed, _provisioners(dice)))))
-    )
+    consolidated = _consolidated(seed, _limited(seed, _provisioners(dice)))
+    provisioners = tuple(_mortal(seed, _budgeted(seed, consolidated)))
     machines = tuple(
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
@@ -250,8 +249,8 @@ def _mortal(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manifest]:
     dice = Random(f"swarm/expiration/{seed}")
     for ref, body in provisioners:
         ttl_s = dice.choice((None, None, None, 900, 1800))
-        lifetime = {} if ttl_s is None else {"ttlSecondsUntilExpired": ttl_s}
-        yield ref, {**body, "spec": {**body["spec"], **lifetime}}
+        ends = {} if ttl_s is None else {"ttlSecondsUntilExpired": ttl_s}
+        yield ref, {**body, "spec": {**body["spec"], **ends}}
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:
@@ -358,8 +357,7 @@ BAD_SETTINGS = (
     {"no.such.key": "1"},
 )
 
-EDIT_A_PROVISIONER = "edit a provisioner"
-"""Drawn for itself: all other habits are what they are without it."""
+EDIT_A_PROVISIONER = "edit a provisioner"  # drawn for itself: the others stay what they are
 OTHER_HABITS = (
     "delete a node",
     "delete a machine",
