@@ -48,8 +48,9 @@ def test_each_placeholder_has_an_example_that_is_used() -> None:
 def test_every_module_that_names_a_method_is_on_the_list(method: Method) -> None:
     module = str(method).replace("-", "_")
     listed = {f"src/unmoor/{resolved(path, method=module)}" for path in named(section(LIST))}
-    # As a key with more in it, it is the Provisioner's field of the same name.
-    says = re.compile(rf"\bMethod\.{method.name}\b|\"{method}\"(?!: {{)|\bimport .*\b{module}\b")
+    # As a key with more in it, or a field of a row, it is the Provisioner's of the same name.
+    word = rf"(?<!PROVISIONER, )\"{method}\"(?!: {{)"
+    says = re.compile(rf"\bMethod\.{method.name}\b|{word}|\bimport .*\b{module}\b")
     naming = {
         source.path
         for source in tree.sources()

@@ -127,7 +127,7 @@ def _about(template: AWSNodeTemplate, message: str) -> str:
 def _told(template: AWSNodeTemplate, reason: Reason, message: str) -> Verdict:
     return Verdict(
         subject=ref_of(template),
-        method=Method.DRIFT,
+        method=Method.LIFECYCLE,
         reason=reason,
         message=message,
         event="Invalid" if reason is Reason.INVALID else "NothingSelected",
