@@ -104,7 +104,7 @@ class Deciding(msgspec.Struct, frozen=True):
 
 
 class Emptied(msgspec.Struct, frozen=True):
-    """No node is left in the command before any was deleted."""
+    """No node is left in the command, and none of it was deleted."""
 
 
 class Deleting(msgspec.Struct, frozen=True):
@@ -298,6 +298,8 @@ def _unmarked(nodes: Sequence[Node], command: Disruption) -> tuple[Node, ...]:
 
 
 def _while_deleting(view: View, command: Disruption, memory: Memory, moment: Moment) -> Phase:
+    if command.unreplaced and not command.nodes:
+        return Emptied()
     nodes = _present(view, command)
     if not nodes:
         return Gone()
@@ -307,6 +309,9 @@ def _while_deleting(view: View, command: Disruption, memory: Memory, moment: Mom
     judged = [methods.still_ours(view, command, node) for node in staying]
     if refused := tuple(verdict for verdict in judged if verdict is not None):
         return LeavingOut(refused)
+    unasked = tuple(node for node in staying if node.uid not in memory.writing)
+    if unasked and (words := replacements.lost(view, command)):
+        return LeavingOut(tuple(report.unserved(command, node, words) for node in unasked))  # R18
     return _unless_refused(view, command, memory, Deleting(staying, nodes), moment)
 
 

@@ -87,9 +87,16 @@ def taken_back(node: Node) -> LeftOut:
 
 def left_out(verdict: Verdict) -> LeftOut:
     """Write down why a command goes on without a node."""
-    is_refused = verdict.reason is Reason.WRITE_REFUSED
-    reason = LeftOutReason.WRITE_REFUSED if is_refused else LeftOutReason.UNFIT
-    return LeftOut(reason=reason, message=cut(verdict.message))
+    return LeftOut(
+        reason=_LEFT_OUT.get(verdict.reason, LeftOutReason.UNFIT), message=verdict.message
+    )
+
+
+_LEFT_OUT = {
+    Reason.WRITE_REFUSED: LeftOutReason.WRITE_REFUSED,
+    Reason.REPLACEMENT_FAILED: LeftOutReason.REPLACEMENT_FAILED,
+}
+"""After these it is left alone for a while."""
 
 
 def unwritable(command: Disruption, node: Node, problem: Problem) -> Verdict:
@@ -106,6 +113,18 @@ def unwritable(command: Disruption, node: Node, problem: Problem) -> Verdict:
         evidence={"disruption": command.name, "code": problem.code},
         event="WriteRefused",
         is_warning=True,
+    )
+
+
+def unserved(command: Disruption, node: Node, words: str) -> Verdict:
+    """Say that a node stays after all, as what came in its stead is lost."""
+    return Verdict(
+        subject=ref_of(node),
+        method=methods.method_of(command),
+        reason=Reason.REPLACEMENT_FAILED,
+        message=f"{command.name} goes on without it: {words}",
+        evidence={"disruption": command.name},
+        event="DeprovisioningCancelled",
     )
 
 

@@ -94,8 +94,21 @@ def _why_failed(
         return _why_not_made(view, command, one, moment)
     if machine is None or machine.is_deleting or uid not in {"", machine.uid}:
         return "it is gone again; the events of the Machine say why"
+    if any(node.is_deleting for node in view.nodes_of(machine.provider_id)):
+        return "its node is being deleted"
     is_its_own = machine.replacement_for == command.name
     return "" if is_its_own else "it is not the one that was made for this"
+
+
+def lost(view: View, command: Disruption) -> str:
+    """Say which replacement that was up is on its way out by now, and why; "" for none (R18)."""
+    for one in command.spec.replacements:
+        machine = view.machine(one.name)
+        if machine is None or machine.is_deleting:
+            return f"its replacement {one.name} is gone again"
+        if any(node.is_deleting for node in view.nodes_of(machine.provider_id)):
+            return f"the node of its replacement {one.name} is being deleted"
+    return ""
 
 
 def _why_not_made(view: View, command: Disruption, one: Replacement, moment: Moment) -> str:
