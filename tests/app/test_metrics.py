@@ -128,6 +128,7 @@ def test_the_names_are_karpenters() -> None:
         "deprovisioning_replacement_machine_initialized_seconds",
         "deprovisioning_replacement_machine_launch_failure_counter",
         "deprovisioning_eligible_machines",
+        "deprovisioning_consolidation_timeouts",
         "deprovisioning_observed_commands",
         "deprovisioning_observed_machines",
         "deprovisioning_observed_saving_usd_per_hour",

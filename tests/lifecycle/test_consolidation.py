@@ -214,6 +214,26 @@ def test_t015_a_machine_that_somebody_holds_is_waited_for() -> None:
     assert world.names("Node") == ["new"]
 
 
+def test_every_reason_on_one_node_is_told_and_none_hides_another() -> None:
+    """First a budget, then the annotation, then the price: three events, each with its words."""
+    held = builders.budget("held", namespace="shop", allowed=0, selector={"app": "web"})
+    world = small("a", pod("web-1", "a", "1500m"))
+    world.put(held)
+    world.run(*ROWS, for_s=12)
+    world.drop(held)
+    world.change(world.view.node("a"), metadata__annotations={names.DO_NOT_CONSOLIDATE: "true"})
+    world.run(*ROWS, for_s=12)
+    world.change(world.view.node("a"), metadata__annotations={})
+    world.run(*ROWS, for_s=12)
+
+    told = [one for one in world.events("Unconsolidatable") if one.regarding.kind == "Node"]
+    words = list(dict.fromkeys(one.message for one in told))
+    assert words[0] == "pdb shop/held prevents pod evictions"
+    assert names.DO_NOT_CONSOLIDATE in words[1]
+    assert words[2] == "can't replace with a cheaper node"
+    assert len(words) == 3
+
+
 def test_what_did_not_hold_is_not_tried_again_at_once_but_a_minute_later() -> None:
     world = small(
         "ab", pod("web-1", "a", "100m"), pod("api-1", "b", "100m"), pod("api-2", "b", "1m")

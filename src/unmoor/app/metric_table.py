@@ -101,6 +101,12 @@ TABLE = (
         "Machines that the method would let go when it last looked; it looks between commands.",
     ),
     Row(
+        "deprovisioning_consolidation_timeouts",
+        Kind.COUNTER,
+        ("consolidation_type",),
+        "Searches that ran out of time: none here, as they end after so much work (R46).",
+    ),
+    Row(
         "deprovisioning_observed_commands",
         Kind.GAUGE,
         ("deprovisioner",),
