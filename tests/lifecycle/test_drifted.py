@@ -167,6 +167,7 @@ def test_everything_that_differs_is_told_and_the_first_gives_the_reason() -> Non
 def test_what_cannot_be_told_leaves_it_as_it_is(
     selection: Selection | None, *, is_drifted: bool
 ) -> None:
+    """D08."""
     there = (*UP, DRIFTED) if is_drifted else UP
     world = world_of(selection=selection, conditions=there)
 

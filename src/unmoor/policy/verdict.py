@@ -78,6 +78,8 @@ class Reason(StrEnum):
     DRIFTED = "drifted"
     TOO_MANY_DRIFTED = "too-many-drifted"
     """A larger share of a provisioner has drifted than is let go at once."""
+    BORN_DRIFTED = "born-drifted"
+    """What was made in place of a drifted node has drifted in the same way (R54)."""
     MARKED_BY_OTHERS = "marked-by-others"
     """Another controller's value is in the annotation that mirrors ours (R14)."""
     NOTHING_SELECTED = "nothing-selected"
