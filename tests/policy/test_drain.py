@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import at, budget, daemon_pod, mirror_pod, moment, node, pod
 from unmoor.model import names
+from unmoor.model.disruption_budget import PodDisruptionBudget, PodDisruptionBudgetSpec
 from unmoor.model.pod import Pod
 from unmoor.model.selector import LabelSelector, LabelSelectorRequirement
 from unmoor.model.snapshot import View
@@ -185,6 +186,41 @@ def test_which_budgets_select_a_pod() -> None:
         )
     )
     assert "broken" in [one.name for one in drain.budgets_over(view, pod())]
+
+
+def test_a_budget_is_found_by_one_of_its_labels_and_judged_by_all_of_its_selector() -> None:
+    bad = (LabelSelectorRequirement(key="tier", operator="Like"),)
+    web = (LabelSelectorRequirement(key="tier", operator="In", values=("web",)),)
+    selectors = {
+        "both": LabelSelector(match_labels={"app": "web", "tier": "web"}),
+        "other-tier": LabelSelector(match_labels={"app": "web", "tier": "db"}),
+        "by-expression": LabelSelector(match_expressions=web),
+        "by-both": LabelSelector(match_labels={"app": "web"}, match_expressions=web),
+        "bad-for-others": LabelSelector(match_labels={"app": "db"}, match_expressions=bad),
+        "nobody": None,
+    }
+    view = View.of(
+        *(
+            PodDisruptionBudget(
+                metadata=budget(name).metadata, spec=PodDisruptionBudgetSpec(selector=selector)
+            )
+            for name, selector in selectors.items()
+        )
+    )
+    both = pod(labels={"app": "web", "tier": "web"})
+    assert [one.name for one in drain.budgets_over(view, both)] == [
+        "bad-for-others",
+        "both",
+        "by-both",
+        "by-expression",
+    ]
+    assert [one.name for one in drain.budgets_over(view, pod(labels={}))] == ["bad-for-others"]
+
+    narrowed = PodDisruptionBudgetSpec(selector=LabelSelector(match_labels={"app": "db"}))
+    view._put(PodDisruptionBudget(metadata=budget("both").metadata, spec=narrowed))
+    assert "both" not in [one.name for one in drain.budgets_over(view, both)]
+    of_db = pod(labels={"app": "db"})
+    assert [one.name for one in drain.budgets_over(view, of_db)] == ["bad-for-others", "both"]
 
 
 @pytest.mark.parametrize(

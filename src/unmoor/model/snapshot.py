@@ -26,6 +26,7 @@ from unmoor.model.node import Node
 from unmoor.model.observation import Answer, Asked
 from unmoor.model.pod import Pod
 from unmoor.model.provisioner import Provisioner
+from unmoor.model.selector import problem
 from unmoor.model.settings import Settings
 from unmoor.model.storage import PersistentVolumeClaim, VolumeAttachment
 from unmoor.model.table import Past, Table
@@ -71,6 +72,17 @@ def _waiting(pod: Pod) -> tuple[str, ...]:
     return () if pod.spec.node_name or pod.is_terminal else ("",)
 
 
+def _labels_of_selected(budget: PodDisruptionBudget) -> list[tuple[str, str, str]]:
+    """A label that all whom it selects have; where none is sure, only the namespace."""
+    selector = budget.spec.selector
+    if selector is None:
+        return []  # It selects nobody.
+    # One that cannot be evaluated is taken to select everybody.
+    is_sure = bool(selector.match_labels) and not problem(selector)
+    label = min(selector.match_labels.items()) if is_sure else ("", "")
+    return [(budget.namespace, *label)]
+
+
 INDEXES: tuple[Index, ...] = (
     Index("pods_by_node", "Pod", lambda pod: _given(pod.spec.node_name)),
     Index("pods_by_nomination", "Pod", lambda pod: _given(pod.nominated_to)),
@@ -82,6 +94,7 @@ INDEXES: tuple[Index, ...] = (
     Index("machines_by_claim", "Machine", lambda machine: machine.claims),
     Index("machines_by_provisioner", "Machine", lambda machine: _given(machine.provisioner_name)),
     Index("budgets_by_namespace", "PodDisruptionBudget", lambda budget: [budget.namespace]),
+    Index("budgets_by_label", "PodDisruptionBudget", _labels_of_selected),
     Index("disruptions_by_left_node", "Disruption", lambda disruption: disruption.left_alone),
     Index("claims_by_volume", "PersistentVolumeClaim", lambda c: _given(c.spec.volume_name)),
     Index("attachments_by_node", "VolumeAttachment", lambda a: _given(a.spec.node_name)),
@@ -223,6 +236,15 @@ class View:
     def budgets_in(self, namespace: str) -> tuple[PodDisruptionBudget, ...]:
         """The disruption budgets of a namespace."""
         return self._by("budgets_by_namespace", "PodDisruptionBudget", namespace)
+
+    def budgets_near(self, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
+        """The disruption budgets that may select a pod, by name: no other one does."""
+        index, namespace = self._indexes["budgets_by_label"], pod.namespace
+        entries = [(namespace, "", "")]
+        entries += [(namespace, key, value) for key, value in pod.metadata.labels.items()]
+        keys = [key for entry in entries for key in index.get(entry, ())]
+        budgets = self._objects["PodDisruptionBudget"]
+        return tuple([budgets[key] for key in sorted(set(keys))])
 
     def attachments_on(self, node_name: str) -> tuple[VolumeAttachment, ...]:
         """The volumes attached to a node."""

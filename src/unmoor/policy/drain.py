@@ -182,7 +182,7 @@ def budgets_over(view: View, pod: Pod) -> tuple[PodDisruptionBudget, ...]:
     An empty selector selects all pods of the namespace, none selects nothing (spec 2.3). One that
     cannot be evaluated is counted in: nobody knows that it does not hold the pod.
     """
-    return tuple(budget for budget in view.budgets_in(pod.namespace) if _selects(budget, pod))
+    return tuple(budget for budget in view.budgets_near(pod) if _selects(budget, pod))
 
 
 def _selects(budget: PodDisruptionBudget, pod: Pod) -> bool:
