@@ -25,7 +25,7 @@ def tally_over(count: int) -> Tally:
 
 def test_nobody_who_may_be_in_several_domains_takes_no_memory() -> None:
     tally = tally_over(1000)
-    tally.add(7, 2, sites=1)
+    tally.add(7, 2)
     tally.replace(((), 0), ((7,), 3))
 
     assert tally.possible.strides == tally.sites.strides == (0,)

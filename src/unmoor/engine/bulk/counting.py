@@ -45,9 +45,9 @@ class Counting:
         self._people = People()
         self._tallies: Index[Tally] = Index()
         self._watched: Index[Term]
-        self._gone: dict[int, tuple[tuple[Person, int], ...]] = {}
+        self._gone: Counts = np.zeros(0, dtype=np.int64)
         self._left: dict[int, dict[int, int]] = {}
-        """By tally: from which rows how many of those whom it counts are gone."""
+        """By person: from which rows it is gone, and how often it was there."""
         self._live: list[Tally] = []
         for person, _, _ in ground.people.values():
             self._register(person)
@@ -63,14 +63,11 @@ class Counting:
         self._watching: dict[int, tuple[Term, ...]] = {}
         for term in watched:
             self._watched.add(hint_of(term.selection), term)
-        self._gone = self._ground.gone
+        self._gone = np.array(list(self._ground.gone), dtype=np.int64)
         self._left = {}
-        for at, people in self._gone.items():
+        for at, people in self._ground.gone.items():
             for person, times in people:
-                for tally in self._met[person.number]:
-                    nodes = self._left.setdefault(tally.number, {})
-                    nodes[at] = nodes.get(at, 0) + tally.weight(person) * times
-        self._placed: dict[int, Person] = {}
+                self._left.setdefault(person.number, {})[at] = times
         self._put: dict[int, dict[int, int]] = {}
         self._on: dict[int, dict[Machine, int]] = {}
 
@@ -281,10 +278,6 @@ class Counting:
             tally.count_standing(codes, listed, people)
             for key in sorted(tally.keys - {names.HOSTNAME}):
                 self._fleet.where(self.domains(key))
-            self._left[tally.number] = {
-                at: sum(tally.weight(one) * times for one, times in people)
-                for at, people in self._gone.items()
-            }
         return tally
 
     def _enter(self, tally: Tally) -> None:
@@ -296,33 +289,38 @@ class Counting:
         self._count_gone(tally, -1)
         self._count_placed(tally, 1)
         machines: dict[Machine, None] = {}
-        for person in self._placed_in(tally):
-            for machine, times in self._on.get(person.number, {}).items():
+        for number in self._counted_among(self._on, tally):
+            for machine, times in self._on[number].items():
                 counted = machine.counted.get(tally.number, 0)
-                machine.counted[tally.number] = counted + tally.weight(person) * times
+                machine.counted[tally.number] = counted + tally.people[number][1] * times
                 machines[machine] = None
         for machine in machines:
             self._update(machine, tally)
 
-    def _placed_in(self, tally: Tally) -> list[Person]:
-        """Those who are both placed and counted; the shorter list is gone through."""
-        if len(self._placed) < len(tally.people):
-            return [one for number, one in self._placed.items() if number in tally.people]
-        return [one for number, (one, _) in tally.people.items() if number in self._placed]
+    def _counted_among(self, some: Collection[int], tally: Tally) -> list[int]:
+        """Those of these persons whom it counts; the shorter list is gone through."""
+        if len(some) < len(tally.people):
+            return [number for number in some if number in tally.people]
+        return [number for number in tally.people if number in some]
 
     def _count_placed(self, tally: Tally, sign: int) -> None:
-        codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
-        for person in self._placed_in(tally):
-            for at, times in self._put.get(person.number, {}).items():
-                if listed[at] and codes[at] >= 0:
-                    tally.add(int(codes[at]), sign * tally.weight(person) * times)
+        self._count_where(self._put, tally, sign)
 
     def _count_gone(self, tally: Tally, sign: int) -> None:
         codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
-        left = self._left.get(tally.number, {})
-        for at in self._gone:
-            if listed[at] and codes[at] >= 0:
-                tally.add(int(codes[at]), sign * left.get(at, 0), sites=sign)
+        if tally.presence is not None and len(self._gone):
+            lying = codes[self._gone[listed[self._gone]]]
+            tally.add_sites(lying[lying >= 0], sign)
+        self._count_where(self._left, tally, sign)
+
+    def _count_where(self, where: Mapping[int, dict[int, int]], tally: Tally, sign: int) -> None:
+        """Count those whom it counts where they are: so often, by person and row."""
+        codes, listed = self._ground.codes(tally.domains), self._standing[tally.number]
+        for number in self._counted_among(where, tally):
+            weight = sign * tally.people[number][1]
+            for at, times in where[number].items():
+                if listed[at] and codes[at] >= 0:
+                    tally.add(int(codes[at]), weight * times)
 
     def _where(self, machine: Machine, key: str) -> tuple[int, ...]:
         if key == names.HOSTNAME:
@@ -344,7 +342,6 @@ class Counting:
     def put_standing(self, at: int, person: Person) -> None:
         """Count a pod on a standing node."""
         self.meet(person)
-        self._placed[person.number] = person
         nodes = self._put.setdefault(person.number, {})
         nodes[at] = nodes.get(at, 0) + 1
         for tally in self._that_count(person):
@@ -360,7 +357,6 @@ class Counting:
         ``narrowed``: labels of which it may have fewer values than before.
         """
         self.meet(person)
-        self._placed[person.number] = person
         machines = self._on.setdefault(person.number, {})
         machines[machine] = machines.get(machine, 0) + 1
         for tally in self._that_count(person):

@@ -107,14 +107,18 @@ class Tally:
         self.total = int(self.certain.sum())
         self.version += 1
 
-    def add(self, domain: int, pods: int, *, sites: int = 0) -> None:
-        """Count pods, and sites, in one known domain."""
+    def add(self, domain: int, pods: int) -> None:
+        """Count pods in one known domain."""
         if domain >= len(self.certain):
             self.grow()
         self.certain[domain] += pods
-        if sites and self.presence is not None:
-            self.sites[domain] += sites
         self.total += pods
+        self.version += 1
+
+    def add_sites(self, where: Counts, sign: int) -> None:
+        """Count one site more in each of these domains, or one less."""
+        self.grow()
+        np.add.at(self.sites, where, sign)
         self.version += 1
 
     def replace(self, before: Share, after: Share) -> None:
