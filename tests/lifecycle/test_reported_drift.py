@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests import builders
-from tests.builders import changed, instance
+from tests.builders import changed, condition, instance
 from tests.engine.pieces import daemon_pod, daemon_set, spec_of
 from tests.lifecycle.driver import World
-from tests.lifecycle.replacing import QUIET_S, ROWS, deleted_nodes
+from tests.lifecycle.replacing import QUIET_S, ROWS, deleted_nodes, joins, replacement
 from tests.lifecycle.rows import PROVISIONER
 from tests.lifecycle.test_drifted import drift, owner, said, world_of
 from tests.lifecycle.worlds import the_machine
@@ -21,6 +21,7 @@ from unmoor.model import names
 from unmoor.model.base import Object
 from unmoor.model.disruption import DisruptionPhase, Replacement
 from unmoor.model.kinds import DISRUPTIONS
+from unmoor.model.machine import MACHINE_DRIFTED
 from unmoor.policy import drift as drifts
 from unmoor.policy.command import Proposal
 from unmoor.policy.verdict import Method, Reason
@@ -125,6 +126,33 @@ def test_d09_what_was_made_and_has_drifted_in_the_same_way_stops_the_roll(
             told = verdict_on(proposal, name)
             assert (told.reason, told.event) == (Reason.BORN_DRIFTED, "DeprovisioningBlocked")
             assert "machine m-a was made in place of old by drift-1" in told.message
+
+
+def test_d09_a_roll_goes_no_further_than_the_first_that_came_as_it_went() -> None:
+    objects: list[Object] = [consolidated(consolidation=None)]
+    for name, since_s in (("a", -3600.0), ("c", -60.0)):
+        objects += [*graceful.due(name, Method.DRIFT, since_s), pod(f"web{name}-1", name, "20")]
+    world = World(*objects, instances=[instance("a"), instance("c")])
+    world.types = TYPES
+    world.run(*ROWS, for_s=QUIET_S + 5)
+    large: dict[str, Any] = {"cpu": "32", "memory": "128Gi", "pods": "100"}
+    joins(world, allocatable=large, capacity=large)
+    made = replacement(world)
+    assert made is not None
+    world.run(*ROWS, for_s=10)
+    assert deleted_nodes(world) == ["a"]
+
+    last = condition(MACHINE_DRIFTED, since=world.moment.wall)
+    again = changed(last, reason="AMIDrift", message="image ami-1 -> ami-2")
+    made = world.view.machine(made.name)
+    assert made is not None
+    world.change(made, status__conditions=(*made.status.conditions, again))
+    world.run(*ROWS, for_s=1500, tick_s=10)
+    assert deleted_nodes(world) == ["a"]
+    assert any("made in place of a by drift-" in one.message for one in world.events())
+
+    world.run(*ROWS, for_s=600, tick_s=10)
+    assert len(world.names("Disruption")) > 1
 
 
 def test_d09_nodes_are_told_apart_by_how_they_drifted_and_not_by_their_names() -> None:
