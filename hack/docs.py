@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import click
 
-from unmoor.app.metric_table import RECONCILER_TABLE, TABLE
+from unmoor.app.metric_table import TABLES
 from unmoor.lifecycle import effects
 from unmoor.lifecycle.effects import Effect
 from unmoor.model import crd_rules, crds
@@ -267,7 +267,7 @@ def metrics_lines() -> Iterator[str]:
     """What `/metrics` serves. Names under `karpenter_` and their labels are Karpenter's, so its
     dashboards work. They are listed whether or not this version ever counts them.
     """
-    for prefix, rows in (("karpenter", TABLE), ("controller_runtime", RECONCILER_TABLE)):
+    for prefix, rows in TABLES.items():
         yield ""
         yield f"## {prefix}"
         yield from table(

@@ -9,6 +9,7 @@ Must not: decide anything.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,6 +37,16 @@ from unmoor.sim.clusters import generator
 from unmoor.sim.clusters.mix import Mix
 
 MOMENT = Moment(datetime(2026, 2, 1, tzinfo=UTC), 1e6)
+
+
+def price_of(types: Mapping[str, InstanceType], node: Node) -> float | None:
+    """Of the offering that it is; None when nobody knows."""
+    labels = node.metadata.labels
+    sold = types.get(labels.get(names.INSTANCE_TYPE, ""))
+    where = (labels.get(names.ZONE), labels.get(names.CAPACITY_TYPE))
+    offerings = sold.offerings if sold is not None else ()
+    prices = (one.price_usd_per_h for one in offerings if (one.zone, one.capacity_type) == where)
+    return next(prices, None)
 
 
 class Played:
@@ -74,14 +85,7 @@ class Played:
 
     def price_of(self, node: Node) -> float | None:
         """Of the offering that it is."""
-        labels = node.metadata.labels
-        sold = self.types.get(labels.get(names.INSTANCE_TYPE, ""))
-        where = (labels.get(names.ZONE), labels.get(names.CAPACITY_TYPE))
-        offerings = sold.offerings if sold is not None else ()
-        prices = (
-            one.price_usd_per_h for one in offerings if (one.zone, one.capacity_type) == where
-        )
-        return next(prices, None)
+        return price_of(self.types, node)
 
     def carry_out(self, command: Command) -> int:
         """Do what a command says; return how many pods have moved."""

@@ -24,7 +24,7 @@ from unmoor.model import names
 from unmoor.model.base import Key
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
-from unmoor.model.taint import Taint
+from unmoor.model.taint import GOING_SOON, Taint
 
 GPU = "example.org/gpu"
 STARTUP = Taint(key="example.org/agent", effect="NoExecute")
@@ -113,6 +113,13 @@ def test_what_is_to_go_is_no_place(without: set[str], left: list[str]) -> None:
     objects = (node("a"), machine("m-a"), node("b"), machine("m-b"), in_flight("m-c"))
 
     assert called(*objects, without=without) == left
+
+
+def test_the_mark_of_a_node_that_is_to_go_soon_is_none_to_the_engine() -> None:
+    theirs = changed(GOING_SOON, value="by-hand")
+
+    assert the_place(node("a", taints=(GOING_SOON, EPHEMERAL[2]))).taints == ()
+    assert the_place(node("a", taints=(theirs,))).taints == (theirs,)
 
 
 def test_a_machine_that_is_not_launched_may_be_left_out_too() -> None:

@@ -253,6 +253,7 @@ OURS = {
     "replacement_backoff_s": 60,
     "replacement_backoff_most_s": 1800,
     "refused_write_limit_s": 60,
+    "steering_linger_s": 60,
     "absence_memory_s": 60,
     "pods_memory_s": 10,
     "deadline_least_s": 300,

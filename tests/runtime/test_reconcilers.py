@@ -15,6 +15,7 @@ from unmoor.model.cluster import ConfigMap, Lease
 from unmoor.model.kinds import KIND_OF, KINDS
 from unmoor.model.snapshot import View
 from unmoor.model.storage import VolumeAttachment, VolumeAttachmentSpec
+from unmoor.model.taint import GOING_SOON
 from unmoor.runtime.reconciler import ONE
 from unmoor.runtime.reconcilers import RECONCILERS
 
@@ -107,7 +108,9 @@ def woken(view: View, old: Object | None, new: Object | None) -> dict[str, list[
         ([provisioner()], node(), LARGER, {"provisioner": ["default"]}),
         ([provisioner()], LARGER, LARGER, {}),
         ([], node(), LARGER, {}),
-        ([], None, disruption(), {"deprovisioning": [ONE]}),
+        ([], None, disruption(), {"deprovisioning": [ONE], "steering": [ONE]}),
+        ([], None, node(taints=(GOING_SOON,)), {"steering": [ONE]}),
+        ([], node(taints=(GOING_SOON,)), node(), {"steering": [ONE]}),
         ([DELETED], None, ATTACHED, {"termination": ["a"]}),
         ([], None, lease(namespace="kube-node-lease"), {"leases": ["a"]}),
         ([], None, lease(namespace="elsewhere"), {}),

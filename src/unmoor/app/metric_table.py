@@ -157,9 +157,29 @@ TABLE = (
 )
 """Everything under ``karpenter_``, in the order of spec 10.1."""
 
+OURS_TABLE = (
+    Row(
+        "moved_pods_landed_total",
+        Kind.COUNTER,
+        ("where",),
+        "Pods that a finished command has moved: on the node that was planned for them "
+        "(`planned`), on one that is to go soon (`going-soon`), or on another (`elsewhere`).",
+    ),
+    Row(
+        "nodes_going_soon",
+        Kind.GAUGE,
+        (),
+        "Nodes with the taint of those that are to go soon, when it was last looked at.",
+    ),
+)
+"""Everything under ``unmoor_``."""
+
 RECONCILER_TABLE = (
     Row("reconcile_total", Kind.COUNTER, ("controller", "result"), "Steps, by what came of them."),
     Row("reconcile_errors_total", Kind.COUNTER, ("controller",), "Steps that failed."),
     Row("reconcile_time_seconds", Kind.HISTOGRAM, ("controller",), "A step with its effects."),
 )
 """Everything under ``controller_runtime_``."""
+
+TABLES = {"karpenter": TABLE, "controller_runtime": RECONCILER_TABLE, "unmoor": OURS_TABLE}
+"""All of them, by what their names begin with."""

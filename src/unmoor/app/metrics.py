@@ -24,7 +24,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from unmoor.app.metric_table import RECONCILER_TABLE, TABLE, Kind, Labels, Row
+from unmoor.app.metric_table import OURS_TABLE, RECONCILER_TABLE, TABLE, Kind, Labels, Row
 from unmoor.lifecycle.effects import Fact
 from unmoor.runtime.ports import Clock, Executor
 from unmoor.runtime.story import Record
@@ -63,6 +63,7 @@ class Metrics:
         self._families |= {
             row.name: self._family("controller_runtime", row) for row in RECONCILER_TABLE
         }
+        self._families |= {row.name: self._family("unmoor", row) for row in OURS_TABLE}
         self._plain = {
             family.name.encode()
             for family in self._families.values()

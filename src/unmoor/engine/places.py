@@ -113,7 +113,8 @@ def _standing(sources: Sources, node: Node) -> Place:
         labels, taints = {**labels, **_labels_of(machine)}, machine.spec.taints
     if machine is not None and not is_initialized:
         starting = (*starting, *machine.spec.startup_taints)
-    taints = taint.without(taints, starting)
+    # Who may run there is the same, and whoever finds no place elsewhere buys nothing for it.
+    taints = tuple(one for one in taint.without(taints, starting) if not taint.is_going_soon(one))
     if sources.is_late:
         taints += tuple(one for one in node.spec.taints if taint.has(_EPHEMERAL, one))
     allocatable = _amounts(node.status.allocatable)

@@ -70,6 +70,10 @@ class Cadence(msgspec.Struct, frozen=True, kw_only=True):
     moved_pods_limit_s: Annotated[
         float, Meta(description="the next command stops waiting for the pods of the last one (R3)")
     ] = 10 * MINUTE
+    steering_linger_s: Annotated[
+        float,
+        Meta(description="the taint of a node that is to go soon stays after a command this long"),
+    ] = 1 * MINUTE
     refused_write_limit_s: Annotated[
         float,
         Meta(

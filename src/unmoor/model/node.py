@@ -9,7 +9,7 @@ from msgspec import field
 
 from unmoor.model import names
 from unmoor.model.base import Condition, Object, Struct, condition_of
-from unmoor.model.taint import Taint
+from unmoor.model.taint import Taint, is_going_soon
 
 
 class NodeSpec(Struct):
@@ -64,6 +64,11 @@ class Node(Object):
     def disruption(self) -> str:
         """The name of the Disruption that acts on the node, "" when none does."""
         return self.metadata.annotations.get(names.DISRUPTION, "")
+
+    @property
+    def is_going_soon(self) -> bool:
+        """It bears our mark of those that are to go soon."""
+        return any(map(is_going_soon, self.spec.taints))
 
     @property
     def is_cordoned_by_us(self) -> bool:

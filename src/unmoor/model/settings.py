@@ -146,6 +146,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(description="drift is held while a larger share of a provisioner has drifted; 1: off"),
     ] = 1.0
+    steering: Annotated[
+        bool, Meta(description="pods that move are kept off nodes that are to go soon, by a taint")
+    ] = True
     instance_gc_start_rounds: Annotated[
         int, Meta(description="how many of the searches for lost instances are the quick ones")
     ] = 20
@@ -319,6 +322,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("unmoor.replacedTypeRespect", "", "replaced_type_respect_s", reading.duration(0.0)),
     Setting("unmoor.driftShareMost", "", "drift_share_most", reading.share),
+    Setting("unmoor.steering", "", "steering", reading.boolean),
     Setting("unmoor.instanceGcStartRounds", "", "instance_gc_start_rounds", reading.count(0)),
     Setting("aws.assumeRoleARN", "aws", "assume_role_arn", reading.text),
     Setting(

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
+from unmoor.model import names
 from unmoor.model.base import Struct
 
 NO_SCHEDULE = "NoSchedule"
@@ -62,6 +63,15 @@ class Toleration(Struct):
     value: str = ""
     effect: str = ""
     toleration_seconds: int | None = None
+
+
+GOING_SOON = Taint(key=names.GOING_SOON, value=names.TRUE, effect=PREFER_NO_SCHEDULE)
+"""Ours, on nodes that are to go soon. With another value it is a person's."""
+
+
+def is_going_soon(one: Taint) -> bool:
+    """True for our own mark of a node that is to go soon, whenever it was set."""
+    return one.identity == GOING_SOON.identity and one.value == GOING_SOON.value
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -25,10 +25,10 @@ from unmoor.policy.worth import removable, replaceable
 
 FILL_WEIGHT = 0.5
 """A full node is worth so much less than an empty one: its pods have to move."""
-WORTH_TRYING = 0.02
-"""More nodes are tried while they might add such a share to what is saved."""
-MORE_TRIES = 4
-"""So many times are more nodes tried besides a set that may go."""
+FIRST_TRIED = 8
+"""So many nodes are tried at first besides a set that may go."""
+GROWING_MAX = 15_000
+"""So many pods are placed for that: where hundreds of nodes go, the next command adds the rest."""
 HASTE = 1.5
 """Each time that some are still too many, so many times more stay than adding up says."""
 
@@ -94,6 +94,10 @@ class _Search:
 
     def run(self, ordered: Sequence[Candidate]) -> Removal | None:
         """Begin with as many as may go, let some stay until all fit, add what still does."""
+        found = self._shrunk(ordered)
+        return found if self._machines else self._grown(found, ordered)
+
+    def _shrunk(self, ordered: Sequence[Candidate]) -> Removal | None:
         more = self._room.largest if self._machines else NOTHING
         going = self._room.as_many(ordered, more)[:NODES_MAX]
         haste = 1.0
@@ -101,8 +105,7 @@ class _Search:
             outcome = self._without(going)
             staying = self._too_many(outcome, going, haste)
             if not staying:
-                found = possible(self._look, going)
-                return None if found is None else self._with_more(found, ordered)
+                return possible(self._look, going)
             going = _less(going, staying)
             haste *= HASTE
         return None
@@ -138,36 +141,27 @@ class _Search:
                 missing = minus(missing, self._room.share_of(one).given_up)
         return staying
 
-    def _with_more(self, best: Removal, ordered: Sequence[Candidate]) -> Removal:
-        """Add what still fits, and leave out again who is too many."""
-        if self._machines:
-            return best
-        waiting, haste = _less(ordered, best.nodes), 1.0
-        for _ in range(MORE_TRIES):
-            more = self._room.as_many(waiting, besides=best.nodes)
-            tried = [*best.nodes, *more][:NODES_MAX]
-            is_worth_it = _price(more, self._simulation) > WORTH_TRYING * _saved(best)
-            if not more or not is_worth_it or not self._purse.spend(tried):
+    def _grown(self, best: Removal | None, ordered: Sequence[Candidate]) -> Removal | None:
+        """Add what still fits: some at a time while that works, else fewer, at last one by one."""
+        going = [] if best is None else list(best.nodes)
+        waiting, many = _less(ordered, going), FIRST_TRIED
+        purse = Purse(min(GROWING_MAX, self._purse.left))
+        while waiting and len(going) < NODES_MAX:
+            room = NODES_MAX - len(going)
+            tried = self._room.as_many(waiting, besides=going)[: min(many, room)]
+            if not tried or not purse.spend([*going, *tried]):
                 break
-            found = possible(self._look, tried)
+            found = possible(self._look, [*going, *tried])
             if found is not None and not found.is_replacement:
-                best, waiting = found, _less(waiting, more)
-                continue
-            left = _less(more, self._too_many(self._without(tried), tried, haste))
-            # Where only pods of those that go already lack a place, there is no room for so many.
-            waiting = left if len(left) < len(more) else more[: len(more) // 2]
-            haste *= HASTE
+                best, going = found, list(found.nodes)
+                waiting, many = _less(waiting, tried), many * 2
+            elif len(tried) > 1:
+                many = len(tried) // 2
+            else:
+                waiting = _less(waiting, tried)
         return best
 
 
 def _less(ordered: Iterable[Candidate], some: Iterable[Candidate]) -> list[Candidate]:
     names_of = {one.node.name for one in some}
     return [one for one in ordered if one.node.name not in names_of]
-
-
-def _price(nodes: Iterable[Candidate], simulation: Simulation) -> float:
-    return sum(price_of([one], simulation) or 0.0 for one in nodes)
-
-
-def _saved(removal: Removal) -> float:
-    return removal.saving_usd_per_h or 0.0

@@ -2,7 +2,8 @@
 
 ``app`` and ``sim`` run these same rows. A row's memory is None or of the step's own ``Memory`` type
 (``eviction.Memory``, ``machine.Memory``, ``command_phases.Memory``, ``garbage.Memory``,
-``consistency.Memory``, ``provisioning.Memory``); losing it is allowed at any moment.
+``consistency.Memory``, ``provisioning.Memory``, ``steering.Memory``); losing it is allowed at any
+moment.
 
 Key functions run for every change in the cluster, so each is a look-up or two, and says nothing for
 the heartbeats of nodes that nobody is working on.
@@ -29,6 +30,7 @@ from unmoor.lifecycle import (
     provisioner,
     provisioning,
     settings,
+    steering,
     termination,
     unreadable,
 )
@@ -154,6 +156,12 @@ def marked_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]
     """A node that a command acts on."""
     del view
     return (ONE,) if any(one is not None and one.disruption for one in (old, new)) else ()
+
+
+def steered_node(view: View, old: Node | None, new: Node | None) -> Iterable[str]:
+    """A node that bears the taint of those that are to go soon, or did."""
+    del view
+    return (ONE,) if any(one is not None and one.is_going_soon for one in (old, new)) else ()
 
 
 def awaited_machine(view: View, old: Machine | None, new: Machine | None) -> Iterable[str]:
@@ -293,6 +301,16 @@ RECONCILERS: tuple[Reconciler, ...] = (
             Wake("Machine", awaited_machine),
         ),
         every_s=lambda view: view.settings.cadence.deprovisioning_poll_s,
+        is_single=True,
+        where=Where.WORKER,
+    ),
+    Reconciler(
+        name="steering",
+        step=steering.advance,
+        wakes=(
+            Wake("Disruption", running_command),
+            Wake("Node", steered_node),
+        ),
         is_single=True,
         where=Where.WORKER,
     ),

@@ -57,7 +57,10 @@ class Respected:
         if new.get("kind") != "Pod" or not who or old is None or true.is_deleting(old):
             return
         command = past.mover_of(self._truth, old)
-        if command is not None and true.owner_of(old):
+        # Who has come since tolerates the cordon, and nobody can have written down that it moves.
+        if command is None or true.created_at(old) > true.created_at(command):
+            return
+        if true.owner_of(old):
             of_owner = self._moved.setdefault(true.owner_of(old), {})
             of_owner[true.uid(command)] = self._truth.time_s()
 
