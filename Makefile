@@ -40,6 +40,10 @@ tutorial: $(STAMP) ## Do what the README's tutorial says (needs kubectl, or `mak
 swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-12)
 	@$(BIN)/unmoor swarm --seeds $(SEEDS)
 
+.PHONY: swarm-wide
+swarm-wide: $(STAMP) ## Rehearse 500 seeds, and meet every method, phase and fault on the way (7 minutes)
+	@$(BIN)/unmoor swarm --seeds 1-500 --jobs $(WORKERS) --coverage
+
 ##@ Work on it
 
 # Without compiled files three processes compile all tests, and each command that they run the package.

@@ -62,3 +62,18 @@ def test_json_ends_with_the_combined_hash() -> None:
     assert told[0]["ok"] is True
     assert told[1]["failed"] == []
     assert len(told[1]["trace_hash"]) == 64
+
+
+def test_with_coverage_it_fails_for_what_no_world_has_met() -> None:
+    done = subprocess.run(
+        [UNMOOR, "swarm", "--seeds", "4", *SHORT, "--coverage"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+
+    assert done.returncode == 1
+    assert "faults: api lost_request" in done.stdout
+    assert "no world has met " in done.stderr
+    assert "play more seeds" in done.stderr

@@ -77,6 +77,30 @@ def another_machine_when_the_first_is_full(stage: Stage) -> None:
     twice(stage, between=lambda: fill(stage), first_is_up=True)
 
 
+def up_and_wanted(stage: Stage, by: str) -> None:
+    """The first is ready for pods, and another pod, of that size, is to run on it from now on."""
+
+    def rise() -> None:
+        known = [{"type": "MachineInitialized", "status": "True"}]
+        ref = MACHINES.ref("m")
+        stage.server.patch(ref, {"status": {"conditions": known}}, subresource="status")
+        rest(stage)
+
+    stage.pod("p")
+    stage.pod("q", cpu=by)
+    stage.machine("m")
+    stage.promise("m", p="machine/m")
+    stage.launched("m", cpu="4")
+    stage.node("m")
+    rise()
+    stage.machine("n")
+    stage.promise_now("n", q="node/m", p="machine/n")
+
+
+def another_machine_when_the_first_is_up_and_others_come_first_now(stage: Stage) -> None:
+    up_and_wanted(stage, by="3500m")
+
+
 def another_machine_when_a_daemon_set_has_come_just_now(stage: Stage) -> None:
     twice(stage, between=lambda: stage.daemon_set("d"))
 
@@ -153,6 +177,7 @@ HELD = [
     another_machine_when_the_first_was_replaced_by_one_of_its_name,
     another_machine_when_somebody_has_come_to_the_first_just_now,
     another_machine_when_the_first_is_full,
+    another_machine_when_the_first_is_up_and_others_come_first_now,
     another_machine_when_a_daemon_set_has_come_just_now,
     another_machine_when_another_process_has_made_the_first_just_now,
     another_machine_for_a_choosy_pod_when_anything_has_changed_just_now,
@@ -181,6 +206,10 @@ def twice_while_pods_and_nodes_elsewhere_come_and_go(stage: Stage) -> None:
 
 def twice_although_the_first_is_up(stage: Stage) -> None:
     twice(stage, first_is_up=True)
+
+
+def twice_although_the_first_is_up_and_has_room_for_others_too(stage: Stage) -> None:
+    up_and_wanted(stage, by="1")
 
 
 def twice_for_a_choosy_pod(stage: Stage) -> None:
@@ -216,6 +245,7 @@ TOLD = [
     twice,
     twice_while_pods_and_nodes_elsewhere_come_and_go,
     twice_although_the_first_is_up,
+    twice_although_the_first_is_up_and_has_room_for_others_too,
     twice_for_a_choosy_pod,
     twice_for_a_choosy_pod_while_strangers_come,
     twice_as_a_larger_pod_takes_the_room,

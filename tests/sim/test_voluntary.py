@@ -127,12 +127,18 @@ def any_value_of_the_annotation(market: Market) -> None:
     waits(market)
 
 
+def nothing_was_heard_for_long(market: Market) -> None:
+    nothing_is_allowed(market)
+    market.checkers.hung_s = lambda who: 2 * LONG_S if who == "unmoor-a" else 0.0
+
+
 MAY_GO = [
     not_at_all,
     too_late_to_know,
     pod_came_too_late,
     not_ready_under_a_budget,
     any_value_of_the_annotation,
+    nothing_was_heard_for_long,
 ]
 
 

@@ -24,6 +24,7 @@ from unmoor.sim import methods, purchases, replaced, vacancies, voluntary
 from unmoor.sim import truth as true
 from unmoor.sim.allowances import Allowances
 from unmoor.sim.apiserver.storage import Entry
+from unmoor.sim.ours import not_ours
 from unmoor.sim.past import Past, uids_of
 from unmoor.sim.truth import Truth
 from unmoor.sim.witness import Act, Witness
@@ -55,6 +56,8 @@ class Checkers:
         self.truth = truth
         self.allowances = allowances
         self.breaches: list[Breach] = []
+        self.hung_s: Callable[[str], float] = lambda _who: 0.0
+        """For how long a process has heard nothing by now: one watch after the other may hang."""
         self.limits = purchases.Limits(truth)
         self.past = Past(truth, allowances)
         self._voluntary = voluntary.rules(self.past)
@@ -70,9 +73,12 @@ class Checkers:
     def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
         act = self._witness.acting
         if act is not None:
+            allowed = self.allowances
+            blind_s = self.hung_s(act.who) + allowed.unseen_s
+            allowed.blind_s = max(allowed.blind_s, blind_s)
             for name, rule in _RULES_OF.get(entry.obj.get("kind", ""), ()):
                 self._apply(name, rule, act, entry)
-            self._apply("nothing-that-is-not-ours", _not_ours, act, entry)
+            self._say("nothing-that-is-not-ours", not_ours(self.truth, act, entry), act, entry)
             for one in self._voluntary:
                 self._say(one.name, one.broken(entry, act.who), act, entry)
         who = act.who if act is not None else ""
@@ -145,59 +151,13 @@ class Checkers:
 # The rules. Each gets the act, and what it has written: ``old`` is what stood there before.
 
 
-def _not_ours(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
-    """Unmoor writes to its own nodes, machines, instances and commands, and to nothing else.
-
-    Of a Provisioner, which is a person's, only what is for it to say.
-    """
-    truth, obj = self.truth, entry.old or entry.obj
-    kind = obj.get("kind", "")
-    match kind:
-        case "Node":
-            is_ours = entry.old is not None and (truth.is_ours(obj) or _is_unclaimed(truth, obj))
-        case "Machine":
-            is_ours = truth.is_our_machine(obj)
-        case "Instance":
-            is_ours = obj["spec"].get("cluster") == truth.cluster
-        case "Pod":
-            is_ours = obj["spec"].get("nodeName", "") in truth.going
-        case "PodDisruptionBudget":
-            is_ours = act.call.subresource == "eviction"
-        case "Lease":
-            is_ours = _is_our_lease(truth, obj)
-        case "Provisioner":
-            is_ours = entry.old is not None and true.asked_of(entry.old) == true.asked_of(entry.obj)
-        case _:
-            is_ours = kind in {"Disruption", "Event"}
-    if not is_ours:
-        yield f"{kind} {true.name(obj)} is none of its business"
-
-
-def _is_unclaimed(truth: Truth, node: JSON) -> bool:
-    """A node that nobody has said anything about, on an instance that an attempt of ours made."""
-    provider_id = node["spec"].get("providerID", "")
-    instance = truth.instance_of(provider_id)
-    if instance is None or truth.machines_of(provider_id):
-        return False
-    spec, meta = instance["spec"], node["metadata"]
-    is_marked = names.MANAGED_BY in true.marks_of(node) or bool(meta.get("finalizers"))
-    return bool(spec.get("token")) and spec.get("cluster") == truth.cluster and not is_marked
-
-
-def _is_our_lease(truth: Truth, lease: JSON) -> bool:
-    if lease["metadata"].get("namespace") != names.NODE_LEASES:
-        return true.name(lease) == "unmoor"
-    has_owner = bool(lease["metadata"].get("ownerReferences"))
-    return not has_owner and truth.get("Node", true.name(lease)) is None
-
-
 def _pod_leaves_by_eviction(self: Checkers, act: Act, entry: Entry) -> Iterator[str]:
     """A pod that unmoor removes leaves by an admitted eviction, or at a drain's deadline."""
     pod = entry.old or entry.obj
     if act.call.subresource == "eviction":
         self.truth.admit(pod)
         return
-    node = self.truth.get("Node", pod["spec"].get("nodeName", ""))
+    node = self.past.node(pod["spec"].get("nodeName", ""))
     has_deadline = self.allowances.deadline_s is not None or (
         node is not None and names.DRAIN_DEADLINE in true.marks_of(node)
     )

@@ -8,8 +8,7 @@ Must not: run anything.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -23,6 +22,7 @@ from unmoor.sim.actors.kubelet import RUN_SECONDS, STOP_SECONDS
 from unmoor.sim.demands import Demands, demands_of
 from unmoor.sim.faults import ApiFaults, CloudFaults, Ratio
 from unmoor.sim.manifests import Manifest
+from unmoor.sim.terms import dear_types, respect, with_terms
 
 CLUSTER = "swarm"
 ELSEWHERE = "elsewhere"
@@ -149,9 +149,9 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
     """Draw a world; ``types`` are the instance types on sale, of which DRAWN are used, if any."""
     dice = Random(f"swarm/{seed}")
     choices = sorted(DRAWN.intersection(types)) or sorted(types)
-    types = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
-    consolidated = _consolidated(seed, _limited(seed, _provisioners(dice)))
-    provisioners = tuple(_mortal(seed, _budgeted(seed, consolidated)))
+    usual = tuple(sorted(dice.sample(choices, min(2, len(choices)))))
+    types = dear_types(seed, choices) or usual
+    provisioners = tuple(with_terms(seed, _provisioners(dice)))
     machines = tuple(
         (f"m{index}", dice.choice(provisioners)[0].name) for index in range(dice.randint(5, 9))
     )
@@ -169,7 +169,7 @@ def draw(seed: int, types: Sequence[str]) -> Draw:
         foreign=dice.randint(1, 2),
         apps=demands.of(apps),
         budgets=budgets,
-        settings=_settings(dice) | _respect(seed),
+        settings=_settings(dice) | respect(seed),
         faults=faults,
         api=ApiFaults(**api),
         cloud=CloudFaults(**cloud),
@@ -189,68 +189,6 @@ def _provisioners(dice: Random) -> tuple[Manifest, ...]:
     ttls = dice.choice(((30, None), (60, None), (300, None), (30, 120), (0, 300), (None, None)))
     specs: list[JSON] = [{} if ttl_s is None else {"ttlSecondsAfterEmpty": ttl_s} for ttl_s in ttls]
     return (manifests.provisioner("red", **specs[0]), manifests.provisioner("blue", **specs[1]))
-
-
-def _limited(seed: int, provisioners: Sequence[Manifest]) -> Iterator[Manifest]:
-    """Some may have so much and no more."""
-    dice = Random(f"swarm/limits/{seed}")
-    for ref, body in provisioners:
-        cores = dice.choice((None, None, 4, 16, 40))
-        limits = {} if cores is None else {"limits": {"resources": {"cpu": str(cores)}}}
-        yield ref, {**body, "spec": {**body["spec"], **limits}}
-
-
-def _consolidated(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manifest]:
-    """In some worlds a Provisioner whose empty nodes stay is consolidated instead; in some, all."""
-    dice = Random(f"swarm/consolidation/{seed}")
-    is_on, is_everywhere = dice.randrange(3) == 0, dice.randrange(2) == 0
-    for ref, body in provisioners:
-        has_ttl = "ttlSecondsAfterEmpty" in body["spec"]
-        if not is_on or (has_ttl and not is_everywhere):
-            yield ref, body
-            continue
-        kept = {key: one for key, one in body["spec"].items() if key != "ttlSecondsAfterEmpty"}
-        yield ref, {**body, "spec": {**kept, "consolidation": {"enabled": True}}}
-
-
-NODE_BUDGETS: tuple[list[JSON], ...] = (
-    [{"nodes": "1"}],
-    [{"nodes": "0", "reasons": ["Underutilized"]}],
-    [{"nodes": "34%"}, {"nodes": "3", "reasons": ["Empty"]}],
-    [{"nodes": "0", "schedule": "10 * * * *", "duration": "30m"}],
-    [{"nodes": "1", "reasons": ["Empty"], "schedule": "0 * * * *", "duration": "20m"}],
-)
-"""How many nodes of a Provisioner may be going at the same time."""
-RESPECTS = {"5m": 300.0, "1h": 3600.0}
-"""How long a moved workload is respected, where people set that, in seconds."""
-
-
-def _budgeted(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manifest]:
-    """In some worlds only so many nodes may be going."""
-    dice = Random(f"swarm/node budgets/{seed}")
-    is_on = dice.randrange(3) == 0
-    for ref, body in provisioners:
-        budgets = dice.choice(NODE_BUDGETS)
-        if not is_on or dice.randrange(3) == 0:
-            yield ref, body
-            continue
-        marks = {names.BUDGETS: json.dumps(budgets)}
-        yield ref, {**body, "metadata": {**body["metadata"], "annotations": marks}}
-
-
-def _respect(seed: int) -> dict[str, str]:
-    dice = Random(f"swarm/respect/{seed}")
-    value = dice.choice((None, None, *RESPECTS))
-    return {} if value is None else {"unmoor.movedWorkloadRespect": value}
-
-
-def _mortal(seed: int, provisioners: Iterable[Manifest]) -> Iterator[Manifest]:
-    """In some worlds nodes live for so long and no longer."""
-    dice = Random(f"swarm/expiration/{seed}")
-    for ref, body in provisioners:
-        ttl_s = dice.choice((None, None, None, 900, 1800))
-        ends = {} if ttl_s is None else {"ttlSecondsUntilExpired": ttl_s}
-        yield ref, {**body, "spec": {**body["spec"], **ends}}
 
 
 def _apps(dice: Random) -> Iterator[Manifest]:

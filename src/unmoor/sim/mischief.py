@@ -113,6 +113,7 @@ class Crew:
         self.first = Member(self, "unmoor-a", LEASE)
         self.second = Member(self, "unmoor-b", LEASE)
         self.third = Member(self, "unmoor-c", None)
+        checkers.hung_s = self._hung_s
         self._dice = Random(f"mischief/{draw.seed}")
         self._order = count()
         self._agenda: list[tuple[float, int, Callable[[], Awaitable[None]]]] = []
@@ -130,9 +131,13 @@ class Crew:
         promised = promises.promised_by(who, record)
         if promised is not None:
             unseen_s = self.checkers.allowances.unseen_s
-            (since,) = (one.api.blind_since for one in self.members if one.who == who)
-            hung_s = 0.0 if since is None else promised.at_s - since
-            self._promises.note(promised, max(hung_s, 0.0) + unseen_s)
+            self._promises.note(promised, self._hung_s(who) + unseen_s)
+
+    def _hung_s(self, who: str) -> float:
+        """For how long a process has heard nothing, 0 for one that hears, or has no watches."""
+        now_s = self.world.clock.now().mono
+        blind = (one.api.blind_since for one in self.members if one.who == who)
+        return max((now_s - since for since in blind if since is not None), default=0.0)
 
     async def run(self, until_s: float) -> None:
         """Let it all happen, until ``until_s``."""

@@ -8,6 +8,7 @@ Must not: judge.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from unmoor.model import names
@@ -29,6 +30,9 @@ class Past:
         self.allowances = allowances
         self.decided_at: dict[str, float] = {}
         self.deleted_for: dict[str, str] = {}
+        self._gone: dict[str, tuple[JSON, float]] = {}
+        self.reached: Counter[str] = Counter()
+        """How many commands came how far, as ``METHOD/delete PHASE``."""
 
     def deleting_for(self, entry: Entry) -> Iterator[tuple[JSON, JSON]]:
         """Return node and command when a write of unmoor deletes a node for a command.
@@ -49,6 +53,12 @@ class Past:
                 if true.uid(node) in uids_of(command):
                     yield node, command
 
+    def node(self, name: str) -> JSON | None:
+        """Return a node, also one that is gone so lately that a process may not know it."""
+        gone, at_s = self._gone.get(name, (None, 0.0))
+        is_news = self.truth.time_s() - at_s < self.allowances.unseen_s
+        return self.truth.get("Node", name) or (gone if is_news else None)
+
     def known_s(self, command: JSON) -> float:
         """Return the time from which on it cannot have known of what has changed."""
         at_s = self.decided_at.get(true.uid(command), self.truth.time_s())
@@ -68,10 +78,20 @@ class Past:
     def note(self, entry: Entry, who: str) -> None:
         """Remember a write. ``who``: "" for everybody but unmoor."""
         obj = entry.obj
-        if obj.get("kind") == "Disruption" and phase_of(obj) == "Deleting":
-            self.decided_at.setdefault(true.uid(obj), self.truth.time_s())
+        if obj.get("kind") == "Disruption" and entry.type != "DELETED":
+            self._note_phase(entry.old, obj)
+        if obj.get("kind") == "Node" and entry.type == "DELETED":
+            self._gone[true.name(obj)] = (obj, self.truth.time_s())
         for node, command in self.deleting_for(entry) if who else ():
             self.deleted_for[true.uid(node)] = true.uid(command)
+
+    def _note_phase(self, old: JSON | None, new: JSON) -> None:
+        phase = phase_of(new)
+        if phase == "Deleting":
+            self.decided_at.setdefault(true.uid(new), self.truth.time_s())
+        if old is None or phase != phase_of(old):
+            action = "replace" if new["spec"].get("replacements") else "delete"
+            self.reached[f"{new['spec'].get('method', '')}/{action} {phase}"] += 1
 
 
 def uids_of(command: JSON) -> list[str]:

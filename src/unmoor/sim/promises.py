@@ -189,10 +189,23 @@ class Promises:
             return  # It may not know of that one.
         if truth.bound_at.get(true.uid(pod), -inf) > made_at:
             return  # It has had another place since, and loses that; others come first now.
+        if true.uid(first) in truth.risen and self._is_taken(plan, pod, before):
+            return
         if self._is_known(first, pod, lately) and self._takes(first, pod, before):
             self._breach(
                 ONCE, f"{who}: pod {true.name(pod)} had {before} coming up and got {place}"
             )
+
+    def _is_taken(self, plan: Promised, pod: JSON, before: str) -> bool:
+        """The machine is up, and others are to run there now, beside whom there is no room.
+
+        It was kept for its pods while it came up. Who cannot leave a node for long is one of many.
+        """
+        truth = self._truth
+        others = plan.places.get(f"node/{vacancies.site_of(truth, before)}", ())
+        key = (pod["metadata"].get("namespace", ""), true.name(pod))
+        together = {before: [*(one for one in others if one != key), key]}
+        return bool(others) and any(one.name == true.name(pod) for one in refused(truth, together))
 
     def _is_known(self, machine: JSON, pod: JSON, lately: float) -> bool:
         """Whether the machine takes this pod is known to whoever may know nothing since ``lately``.

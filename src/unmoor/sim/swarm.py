@@ -29,11 +29,12 @@ from unmoor.sim import truth as true
 from unmoor.sim.actors.kubelet import KubeletDelays
 from unmoor.sim.allowances import Allowances
 from unmoor.sim.checkers import Breach, Checkers
-from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, RESPECTS, Draw, draw
+from unmoor.sim.draws import APPS, CLUSTER, ELSEWHERE, Draw, draw
 from unmoor.sim.faults import NEVER
 from unmoor.sim.mischief import Crew, Meddling
 from unmoor.sim.people import People
 from unmoor.sim.shortages import Shortages
+from unmoor.sim.terms import RESPECTS
 from unmoor.sim.truth import Truth
 from unmoor.sim.witness import Witness
 from unmoor.sim.world import Delays, World
@@ -67,6 +68,8 @@ class SeedResult(msgspec.Struct, frozen=True):
     writes: int = 0
     methods: tuple[str, ...] = ()
     """Those that have begun a command."""
+    met: dict[str, int] = {}
+    """How often what was met that can be (``coverage``)."""
 
 
 def run_seed(
@@ -271,6 +274,7 @@ class _Run:
             rule="" if breach is None else breach.rule,
             writes=total,
             methods=tuple(method for method, _ in begun),
+            met={**self._checkers.past.reached, **faults},
         )
 
     def _story(self, breach: Breach) -> str:

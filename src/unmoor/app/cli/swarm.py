@@ -13,7 +13,8 @@ import hashlib
 import os
 import re
 import signal
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -82,16 +83,23 @@ class Seeds(click.ParamType[range]):
     metavar="N",
     help="Processes; as many as there are processors by default.",
 )
+@click.option(
+    "--coverage",
+    is_flag=True,
+    help="Say how often each method, phase and fault was met, and fail if one never was.",
+)
 @output_option
-def swarm(seeds: range, hours: float, jobs: int | None, output: str) -> None:
+def swarm(seeds: range, hours: float, jobs: int | None, coverage: bool, output: str) -> None:  # noqa: FBT001
     """Rehearse random clusters and faults in virtual time, and check every rule all the while.
 
     A seed that breaks a rule prints its story and the command that replays it.
     """
     digest = hashlib.sha256()
     failed: list[int] = []
+    met: Counter[str] = Counter()
     for result in _results(seeds, hours, jobs or os.cpu_count() or 1):
         digest.update(f"{result.seed} {result.trace_hash}\n".encode())
+        met.update(result.met)
         if not result.ok:
             failed.append(result.seed)
         if output == "json":
@@ -102,12 +110,31 @@ def swarm(seeds: range, hours: float, jobs: int | None, output: str) -> None:
         f"{counted(len(seeds), 'seed')}, {len(failed)} failed, trace {digest.hexdigest()[:16]}"
     )
     if output == "json":
-        print_json({"seeds": len(seeds), "failed": failed, "trace_hash": digest.hexdigest()})
+        told = {"seeds": len(seeds), "failed": failed, "trace_hash": digest.hexdigest()}
+        print_json({**told, "met": dict(sorted(met.items()))} if coverage else told)
     else:
+        for line in _met(met) if coverage else ():
+            click.echo(line)
         click.echo(summary)
     if failed:
         named = ", ".join(str(seed) for seed in failed)
         raise Failure(f"seeds that broke a rule: {named}; each story above ends with its replay")
+    if coverage:
+        _fail_for_want_of(met)
+
+
+def _met(met: Mapping[str, int]) -> Iterator[str]:
+    from unmoor.sim import coverage  # noqa: PLC0415 - the overview does not need it
+
+    yield from coverage.lines(met)
+
+
+def _fail_for_want_of(met: Mapping[str, int]) -> None:
+    from unmoor.sim import coverage  # noqa: PLC0415 - the overview does not need it
+
+    if missing := coverage.never_met(met):
+        remedy = "play more seeds, or draw it more often (sim/draws.py, sim/terms.py)"
+        raise Failure(f"no world has met {', '.join(missing)}: {remedy}")
 
 
 def _results(seeds: range, hours: float, jobs: int) -> Iterator[SeedResult]:
