@@ -15,7 +15,7 @@ from unmoor.model.moment import Moment
 from unmoor.model.snapshot import View
 
 
-class _EffectsBug(RowBug):
+class EffectsBug(RowBug):
     """What the loop does is changed on its way out."""
 
     rows_concerned: tuple[str, ...] = ("deprovisioning",)
@@ -31,18 +31,18 @@ class _EffectsBug(RowBug):
         raise NotImplementedError
 
 
-class ReplacementNotAwaited(_EffectsBug):
+class ReplacementNotAwaited(EffectsBug):
     """The nodes go at once, and what is to replace them may come or not."""
 
     def changed(self, view: View, effect: AnyEffect) -> AnyEffect | None:
         del view
-        if isinstance(effect, Patch) and _phase_of(effect) == "Launching":
+        if isinstance(effect, Patch) and phase_of(effect) == "Launching":
             status = effect.body["status"] | {"phase": "Deleting"}
             return msgspec.structs.replace(effect, body={"status": status})
         return effect
 
 
-class ReplacementLeft(_EffectsBug):
+class ReplacementLeft(EffectsBug):
     """What was made for a command is nobody's business when the command is over."""
 
     def changed(self, view: View, effect: AnyEffect) -> AnyEffect | None:
@@ -52,17 +52,17 @@ class ReplacementLeft(_EffectsBug):
         return None if is_release or is_end else effect
 
 
-class ReplacementMadeForEach(_EffectsBug):
+class ReplacementMadeForEach(EffectsBug):
     """One that is gone again is made once more, as if nobody had seen it."""
 
     def changed(self, view: View, effect: AnyEffect) -> AnyEffect | None:
         command = view.disruption(effect.ref.name) if isinstance(effect, Patch) else None
-        if command is None or not command.status.launched or _phase_of(effect) != "Cancelled":
+        if command is None or not command.status.launched or phase_of(effect) != "Cancelled":
             return effect
         gone = [one for one in command.spec.replacements if view.machine(one.name) is None]
         return next(iter(replacements.create(view, command, tuple(gone)).effects), effect)
 
 
-def _phase_of(effect: AnyEffect) -> str:
+def phase_of(effect: AnyEffect) -> str:
     assert isinstance(effect, Patch)
     return str((effect.body.get("status") or {}).get("phase", ""))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine import planted
-from tests.sim import misplanning, misreplacing, sabotage
+from tests.sim import misjudging, misplanning, misreplacing, sabotage
 from tests.sim.misengineering import Misengineered
 from unmoor.sim.mischief import Meddling
 
@@ -44,19 +44,32 @@ BUGS: list[tuple[type[Meddling], str]] = [
     (misreplacing.ReplacementNotAwaited, "a-node-goes-for-a-reason"),
     (misreplacing.ReplacementLeft, "no-machine-waits-for-a-command"),
     (misreplacing.ReplacementMadeForEach, "a-machine-is-made-for-a-pod"),
+    (misjudging.DoNotEvictIgnored, "what-is-protected-stays"),
+    (misjudging.ExhaustedBudgetIgnored, "what-is-protected-stays"),
+    (misjudging.NodeBudgetIgnored, "budgets-of-nodes-hold"),
+    (misjudging.MovedAgain, "a-workload-is-moved-once"),
+    (misjudging.PricesReversed, "no-bill-rises"),
 ]
 """(the bug, the rule that it breaks)."""
 
 LATE: dict[tuple[type[Meddling], str], int] = {
-    (sabotage.NoUidPrecondition, "nothing-that-is-not-ours"): 6,
+    (sabotage.NoUidPrecondition, "nothing-that-is-not-ours"): 9,
     (sabotage.UnknownTakenForRefused, "a-machine-is-launched-once"): 5,
     (sabotage.TerminatingTakenForGone, "no-machine-ended-under-a-pod"): 3,
-    (sabotage.WatchTrusted, "no-machine-ended-under-a-pod"): 6,
+    (sabotage.WatchTrusted, "no-machine-ended-under-a-pod"): 9,
     (sabotage.ClockTrusted, "no-machine-ended-under-a-pod"): 71,
-    (sabotage.ReferenceLeft, "nothing-of-ours-is-left"): 4,
+    (sabotage.ReferenceLeft, "nothing-of-ours-is-left"): 8,
+    (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"): 2,
     (sabotage.BatchNeverEnds, "pods-find-a-place"): 6,
     (sabotage.LimitIgnored, "limits-hold"): 2,
     (misplanning.PromiseForgotten, "a-pod-gets-one-machine"): 57,
+    (misreplacing.ReplacementNotAwaited, "a-node-goes-for-a-reason"): 15,
+    (misreplacing.ReplacementLeft, "no-machine-waits-for-a-command"): 15,
+    (misreplacing.ReplacementMadeForEach, "a-machine-is-made-for-a-pod"): 15,
+    (misjudging.DoNotEvictIgnored, "what-is-protected-stays"): 20,
+    (misjudging.ExhaustedBudgetIgnored, "what-is-protected-stays"): 4,
+    (misjudging.MovedAgain, "a-workload-is-moved-once"): 54,
+    (misjudging.PricesReversed, "no-bill-rises"): 15,
 }
 """Where the search for a bug begins: at a seed that has found it."""
 
