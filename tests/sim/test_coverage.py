@@ -30,9 +30,8 @@ def test_each_kind_of_command_has_a_line() -> None:
     met = {"emptiness/delete Pending": 1200, "emptiness/delete Cancelled": 3, "kill": 2}
     told = list(coverage.lines(met))
 
-    assert told[0] == (
-        "emptiness/delete: Pending 1,200, Deleting 0, Settling 0, Succeeded 0, Cancelled 3"
-    )
+    expected = "emptiness/delete: Pending 1,200, Deleting 0, Settling 0, Succeeded 0, Cancelled 3"
+    assert expected in told
     assert told[-1].startswith("faults: api lost_request 0, ")
     assert "kill 2, " in told[-1]
 

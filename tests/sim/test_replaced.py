@@ -9,6 +9,7 @@ import pytest
 from tests.sim.buying import Market
 from tests.sim.commanding import comes, command, deleted, goes_on, rises, runs
 from tests.sim.promising import BLIND_S, USUAL
+from unmoor.model.kinds import DISRUPTIONS, MACHINES
 from unmoor.sim import settled
 
 NEED = "a-machine-is-made-for-a-pod"
@@ -121,6 +122,32 @@ def test_a_node_may_go_when_its_replacement_was_up() -> None:
 def test_a_node_that_goes_before_its_replacement_is_up_is_told_of() -> None:
     market = Market()
     replaced(market)
+    deleted(market, "Node", "a")
+
+    assert market.told(NODE) == ["its replacement m was never ready for pods"]
+
+
+def begun_anew(market: Market) -> None:
+    """A person has taken a command away just now, before its replacement came up."""
+    replaced(market)
+    market.server.delete(DISRUPTIONS.ref("c"))
+    market.server.delete(MACHINES.ref("m"))
+    command(market)
+    comes(market)
+
+
+def test_a_command_that_was_taken_away_does_not_count_when_another_has_its_replacement_up() -> None:
+    market = Market()
+    begun_anew(market)
+    rises(market)
+    deleted(market, "Node", "a")
+
+    assert market.told(NODE) == []
+
+
+def test_of_two_commands_one_must_have_its_replacement_up() -> None:
+    market = Market()
+    begun_anew(market)
     deleted(market, "Node", "a")
 
     assert market.told(NODE) == ["its replacement m was never ready for pods"]

@@ -25,7 +25,7 @@ from unmoor.sim import truth as true
 from unmoor.sim.allowances import Allowances
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.ours import not_ours
-from unmoor.sim.past import Past, uids_of
+from unmoor.sim.past import Past
 from unmoor.sim.truth import Truth
 from unmoor.sim.witness import Act, Witness
 
@@ -237,12 +237,13 @@ def _node_goes_for_a_reason(self: Checkers, act: Act, entry: Entry) -> Iterator[
     instance = self.truth.instance_of(old["spec"].get("providerID", ""))
     if instance is None or true.is_going(instance):
         return
-    commands = self.truth.commands_since(self.allowances.blind_s)
-    asking = [one for one in commands if true.uid(old) in uids_of(one)]
+    asking = self.past.asking(old)
     if not asking:
         yield "nobody has asked for the node's deletion"
-    for command in asking:
-        yield from replaced.not_up(self.truth, command)
+    # Where a person has taken one away and another was begun, either may be carried out.
+    missing = [list(replaced.not_up(self.truth, command)) for command in asking]
+    if all(missing):
+        yield from (words for one in missing[:1] for words in one)
     if any(methods.takes_pods(one) for one in asking):
         return
     for pod in self.truth.pods_on(true.name(old)):

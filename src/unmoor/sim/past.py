@@ -49,9 +49,14 @@ class Past:
         instance = truth.instance_of(provider_id)
         is_free = machines and not any(true.is_deleting(one) for one in machines)
         if is_free and instance is not None and not true.is_going(instance):
-            for command in truth.commands_since(self.allowances.blind_s):
-                if true.uid(node) in uids_of(command):
-                    yield node, command
+            asking = self.asking(node)
+            active = [one for one in asking if true.is_active(one)]
+            yield from ((node, command) for command in active or asking)
+
+    def asking(self, node: JSON) -> list[JSON]:
+        """Return the commands that want a node gone; also those that a person took away lately."""
+        commands = self.truth.commands_since(self.allowances.blind_s)
+        return [one for one in commands if true.uid(node) in uids_of(one)]
 
     def node(self, name: str) -> JSON | None:
         """Return a node, also one that is gone so lately that a process may not know it."""
