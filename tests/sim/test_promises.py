@@ -77,7 +77,17 @@ def a_daemon_set_has_come_while_the_machine_was_made(stage: Stage) -> None:
     stage.launched("m", cpu="2")
 
 
+def its_node_was_there_before_its_launch_was_known_and_others_have_come(stage: Stage) -> None:
+    stage.pod("p", cpu="1500m")
+    stage.machine("m")
+    stage.promise("m", p="machine/m")
+    stage.node("m", cpu="2")
+    stage.pod("q", on="m")
+    stage.launched("m", cpu="2")
+
+
 HELD = [
+    its_node_was_there_before_its_launch_was_known_and_others_have_come,
     a_daemon_set_has_come_while_the_machine_was_made,
     room,
     room_on_a_machine,

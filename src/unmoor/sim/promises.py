@@ -237,13 +237,14 @@ class Promises:
 
     def _look_for_room(self, machine: JSON) -> None:
         """As soon as it is known what a machine is. Nobody else can be there yet, unless a
-        DaemonSet has come that nobody knew of.
+        DaemonSet has come that nobody knew of, or the answer of the cloud came after the node.
         """
         if not (machine.get("status") or {}).get("providerID"):
             return
         name = true.name(machine)
         meant, lately = self._meant.pop(true.uid(machine), ((), 0.0))
-        is_sure = meant and self._news.of_daemons <= lately
+        node = vacancies.site_of(self._truth, f"{MACHINE}{name}")
+        is_sure = meant and self._news.of_daemons <= lately and not self._truth.pods_on(node)
         for one in refused(self._truth, {f"{MACHINE}{name}": meant} if is_sure else {}):
             short = [str(why) for why in one.why if why.constraint is Constraint.RESOURCES]
             if short:
