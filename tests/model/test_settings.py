@@ -36,6 +36,7 @@ CUSTOM = {
     "unmoor.returningPodsRounds": "5",
     "unmoor.keptDisruptions": "0",
     "unmoor.nodesGoingMost": "20",
+    "unmoor.balanced": "2",
     "unmoor.nodesGoingMostPerProvisioner": "0",
     "unmoor.instanceGcStartRounds": "2",
     "aws.assumeRoleARN": "arn:x",
@@ -76,6 +77,8 @@ def test_t374_t425_custom_values_are_read() -> None:
 
 
 BAD = [
+    ("unmoor.balanced", "0"),
+    ("unmoor.balanced", "no"),
     ("unmoor.nodesGoingMost", "-1"),
     ("unmoor.nodesGoingMostPerProvisioner", "many"),
     ("batchMaxDuration", "-10s"),

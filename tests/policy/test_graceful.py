@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders import at, budget, changed, condition
 from tests.engine.scenes import instance_type
+from tests.policy.test_second_thoughts import withdrawn
 from tests.policy.underused import bought, consolidated, going, look, node, pod, verdict_on
 from unmoor.model import names
 from unmoor.model.base import Object
@@ -245,3 +246,18 @@ def test_expiration_comes_first_then_drift_then_the_others() -> None:
     command = methods.propose(both).command
     assert command is not None
     assert command.method is Method.EXPIRATION
+
+
+@BOTH
+def test_one_that_was_withdrawn_lately_stands_in_no_others_way(of: Method) -> None:
+    """It would be found first at each look, and withdrawn each time."""
+    both = [due("a", of, -3600), pod("web-1", "a"), due("b", of), pod("api-1", "b")]
+    assert going(proposed(of, *both)) == ["a"]
+
+    before = withdrawn("a", method=str(of))
+    proposal = proposed(of, *both, before, after_s=1)
+
+    assert going(proposal) == ["b"]
+    told = verdict_on(proposal, "a")
+    assert (told.reason, told.event) == (Reason.WITHDRAWN, "DeprovisioningBlocked")
+    assert going(proposed(of, *both, before, after_s=60)) == ["a"]

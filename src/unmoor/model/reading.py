@@ -92,6 +92,15 @@ def share(given: str) -> float:
     return float(given)
 
 
+def factor(given: str) -> float | None:
+    """Read a decimal number above zero, or OFF."""
+    if given == OFF:
+        return None
+    if not _DECIMAL_NUMBER.fullmatch(given) or float(given) <= 0:
+        raise ValueError(f"write a decimal number above zero, as in 2, or {OFF}")
+    return float(given)
+
+
 def one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
     """Read one of these words."""
 

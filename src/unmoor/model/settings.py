@@ -135,6 +135,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(description="no replacement moves a workload again that was moved this recently"),
     ] = 30 * MINUTE
+    balanced_factor: Annotated[
+        float | None,
+        Meta(description="a command must save its share of what it disturbs over this (R9); off"),
+    ] = None
     moved_workload_respect_deletions: Annotated[
         bool, Meta(description="a deletion does not move such a workload again either")
     ] = False
@@ -314,6 +318,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unmoor.spotToSpot", "", "spot_to_spot", reading.boolean),
     Setting("unmoor.leastSaving", "", "least_saving", reading.share),
     Setting("unmoor.movedWorkloadRespect", "", "moved_workload_respect_s", reading.duration(0.0)),
+    Setting("unmoor.balanced", "", "balanced_factor", reading.factor),
     Setting(
         "unmoor.movedWorkloadRespectDeletions",
         "",

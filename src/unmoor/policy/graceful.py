@@ -17,10 +17,11 @@ from unmoor.model import names
 from unmoor.model.kinds import ref_of
 from unmoor.model.moment import Moment
 from unmoor.model.wording import counted
-from unmoor.policy import allowance, candidates
+from unmoor.policy import allowance, candidates, second_thoughts
 from unmoor.policy.candidates import BLOCKED
 from unmoor.policy.command import Candidate, Found, Judged, Proposal, proposal, refused
 from unmoor.policy.look import Look
+from unmoor.policy.removal import Removal
 from unmoor.policy.verdict import Method, Reason, Verdict
 
 
@@ -64,6 +65,11 @@ def propose(look: Look, way: Way, found: Found, why: Mapping[str, str]) -> Propo
             refusals[one.node.uid] = refused(one, way.method, Reason.TYPES_UNKNOWN, message)
             continue
         outcome = look.simulation.without([one.node.name])
+        again = Removal((one,), outcome.plan, None, None)
+        if outcome.is_possible and (waits := second_thoughts.about(look, again, way.method)):
+            message = f"{way.method} is blocked: {waits.message}"
+            refusals[one.node.uid] = _told(one, way.method, waits.reason, message)
+            continue
         if outcome.is_possible:
             reason = f"{why[one.node.uid]}; {_what_it_takes(one, len(outcome.machines))}"
             return proposal(_without(found, refusals), [one], reason, outcome.plan)

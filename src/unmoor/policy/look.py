@@ -8,7 +8,7 @@ Must not: decide anything.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from unmoor.engine.scene import Doubts
@@ -43,6 +43,8 @@ class Look:
         self.gone = frozenset(gone)
         self.is_simulated = False
         """True once a method has asked for the simulation."""
+        self.totals: Mapping[str, tuple[float, float]] | None = None
+        """Price and disruption of all nodes by provisioner, once they were added up (3.11)."""
 
     @cached_property
     def simulation(self) -> Simulation | None:

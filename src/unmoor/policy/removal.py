@@ -21,7 +21,7 @@ from unmoor.model import names
 from unmoor.model.instance import InstanceType
 from unmoor.model.money import usd_per_h
 from unmoor.model.requirement import IN, Requirement, Requirements
-from unmoor.policy import worth
+from unmoor.policy import balance, worth
 from unmoor.policy.command import Candidate
 from unmoor.policy.look import Look
 from unmoor.policy.simulation import Outcome, Simulation
@@ -97,7 +97,7 @@ def judged(
             again := worth.moved_lately(look, nodes)
         ):
             return Refused(Reason.NOT_WORTH_IT, again)
-        return Removal(nodes, outcome.plan, price, price)
+        return _weighed(look, Removal(nodes, outcome.plan, price, price))
     if len(outcome.machines) > 1:
         message = f"can't remove without creating {len(outcome.machines)} nodes"
         return Refused(Reason.NEEDS_MACHINES, message)
@@ -118,7 +118,12 @@ def judged(
             f"unmoor.leastSaving ({look.view.settings.least_saving:g})"
         )
         return Refused(Reason.NOT_WORTH_IT, message)
-    return Removal(nodes, plan, price, saving)
+    return _weighed(look, Removal(nodes, plan, price, saving))
+
+
+def _weighed(look: Look, removal: Removal) -> Removal | Refused:
+    words = balance.why_not(look, removal.nodes, removal.saving_usd_per_h)
+    return Refused(Reason.NOT_WORTH_IT, words) if words else removal
 
 
 def price_of(nodes: Iterable[Candidate], simulation: Simulation) -> float | None:
@@ -134,12 +139,7 @@ def _price(candidate: Candidate, simulation: Simulation) -> float | None:
 
 def price_at(labels: Mapping[str, str], simulation: Simulation) -> float | None:
     """Return what the offering costs that these labels name, to be had or not."""
-    sold = simulation.types.get(labels.get(names.INSTANCE_TYPE, ""))
-    where = (labels.get(names.ZONE), labels.get(names.CAPACITY_TYPE))
-    offerings = sold.offerings if sold is not None else ()
-    return next(
-        (one.price_usd_per_h for one in offerings if (one.zone, one.capacity_type) == where), None
-    )
+    return simulation.price_at(labels)
 
 
 def worst_price(one: InstanceType, requirements: Requirements) -> float:

@@ -21,7 +21,7 @@ from unmoor.engine.scene import Doubts, Place, Scene, is_same
 from unmoor.engine.scenery import Scenery
 from unmoor.engine.sites import Tenants
 from unmoor.engine.solving import Solver
-from unmoor.model import resources
+from unmoor.model import names, resources
 from unmoor.model.base import Key
 from unmoor.model.instance import InstanceType
 from unmoor.model.moment import Moment
@@ -112,6 +112,14 @@ class Simulation:
             () if _is_no_more(plan, self._what_if.without(sorted(self._gone))) else plan.machines
         )
         return Outcome(msgspec.structs.replace(plan, placements=placements, machines=machines))
+
+    def price_at(self, labels: Mapping[str, str]) -> float | None:
+        """Return what the offering costs that these labels name, to be had or not."""
+        sold = self.types.get(labels.get(names.INSTANCE_TYPE, ""))
+        where = (labels.get(names.ZONE), labels.get(names.CAPACITY_TYPE))
+        offerings = sold.offerings if sold is not None else ()
+        found = ((one.zone, one.capacity_type, one.price_usd_per_h) for one in offerings)
+        return next((price for *place, price in found if tuple(place) == where), None)
 
     def moved_from(self, node: str) -> list[Pod]:
         """Return who looks for another place when a node goes: guests that will come to it, too."""
