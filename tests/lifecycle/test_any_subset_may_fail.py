@@ -25,15 +25,19 @@ from tests.lifecycle.test_deprovisioning import empties
 from tests.policy import underused
 from unmoor.lifecycle.effects import AnyEffect, Evict, Launch, Publish
 from unmoor.lifecycle.step import Step
+from unmoor.model import names
 from unmoor.model.cadence import Cadence
 from unmoor.model.kinds import NODES
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Problem
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
+from unmoor.model.static_hash import hash_of
+from unmoor.policy import made_from
 
 ROWS = (DEPROVISIONING, TERMINATION, MACHINE, CONDITIONS)
 BUYING_ROWS = (PROVISIONING, MACHINE)
+OLD_S = 600
 KEPT_TO_BE_QUICK = ("scenery", "solver", "simulator")
 """Fields of a memory that say nothing: two steps never have the same."""
 
@@ -122,7 +126,8 @@ class Living(World):
         problem = super()._launch(effect)
         for one in self.cloud.values():
             if one.token == effect.request.token and self.view.node("new") is None:
-                self.put(node("new", is_joined=False, provider_id=one.provider_id))
+                now = self.moment.wall
+                self.put(node("new", is_joined=False, provider_id=one.provider_id, created_at=now))
         return problem
 
     def _evict(self, effect: Evict) -> Problem | None:
@@ -137,6 +142,35 @@ def replacing() -> World:
     world = Living(
         underused.consolidated(),
         *underused.node("a"),
+        underused.pod("web-1", "a"),
+        instances=[instance("a")],
+        settings=Settings(cadence=Cadence(consolidation_validation_s=1, cordon_quiet_s=1)),
+    )
+    world.types = underused.TYPES
+    return world
+
+
+def expiring() -> World:
+    """A node that is too old is replaced by one as dear."""
+    return _renewing(ttlSecondsUntilExpired=OLD_S)
+
+
+def drifting() -> World:
+    """A node that was made without a label is replaced by one as dear."""
+    return _renewing(labels={"edition": "2"})
+
+
+def _renewing(**now: Any) -> World:
+    stamps = made_from.stamps(View(), underused.consolidated(consolidation=None))
+    owner = underused.consolidated(consolidation=None, **now)
+    up, made = underused.node("a")
+    born = builders.at(-OLD_S)
+    marks = {**made.metadata.annotations, names.LAUNCH_ATTEMPT: "1", **stamps}
+    hashed = {names.PROVISIONER_HASH: hash_of(owner)}
+    world = Living(
+        builders.changed(owner, metadata__annotations=hashed),
+        up,
+        builders.changed(made, metadata__annotations=marks, metadata__creation_timestamp=born),
         underused.pod("web-1", "a"),
         instances=[instance("a")],
         settings=Settings(cadence=Cadence(consolidation_validation_s=1, cordon_quiet_s=1)),
@@ -206,7 +240,9 @@ def subsets(size: int) -> list[frozenset[int]]:
 @pytest.mark.parametrize("restarts", [False, True], ids=["lives-on", "restarts"])
 @pytest.mark.parametrize("is_done", [False, True], ids=["request", "answer"])
 @pytest.mark.parametrize(
-    "make", [terminating, emptying, launching, replacing], ids=lambda make: make.__name__
+    "make",
+    [terminating, emptying, launching, replacing, expiring, drifting],
+    ids=lambda make: make.__name__,
 )
 def test_any_subset_of_any_step_may_fail(
     make: Callable[[], World], *, is_done: bool, restarts: bool
@@ -246,10 +282,11 @@ def test_the_ends_are_the_right_ones() -> None:
     assert [one[:3] for one in left["nodes"]] == [("a", False, "")]
     assert left["commands"] == [(("a", "b"), "Succeeded", ("a",))]
 
-    replaced, _ = run(replacing)
-    assert [one[:3] for one in replaced["nodes"]] == [("new", False, "")]
-    assert (len(replaced["machines"]), replaced["pods"]) == (1, ["web-2"])
-    assert replaced["commands"] == [(("a",), "Succeeded", ())]
+    for make in (replacing, expiring, drifting):
+        replaced, _ = run(make)
+        assert [one[:3] for one in replaced["nodes"]] == [("new", False, "")]
+        assert (len(replaced["machines"]), replaced["pods"]) == (1, ["web-2"])
+        assert replaced["commands"] == [(("a",), "Succeeded", ())]
 
     bought, _ = run(buying, those=BUYING_ROWS)
     assert (len(bought["machines"]), len(bought["instances"])) == (2, 2)

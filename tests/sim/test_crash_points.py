@@ -25,6 +25,10 @@ SLOW = {STOP_SECONDS: "60"}
 ATTACHED_FOR_S = 4.0
 """A volume lets go so long after its pod: longer than a restart takes."""
 
+OLD_S = 120
+"""Longer than a story with a stop in it takes from there."""
+EDITION = {"edition": "2"}
+
 
 async def delete_node(ground: Ground, name: str) -> None:
     await ground.world.api.delete(kinds.NODES.ref(name), DeleteOptions())
@@ -98,6 +102,49 @@ def is_replaced(ground: Ground) -> bool:
     types = [one["metadata"]["labels"].get(names.INSTANCE_TYPE) for one in ground.all("Node")]
     commands = {(one.get("status") or {}).get("phase") for one in ground.all("Disruption")}
     is_over = commands == {"Succeeded"} and types == ["m5.large"]
+    return is_over and is_left(ground, 1) and len(ground.running()) == 1
+
+
+async def _one_with_a_pod(ground: Ground) -> None:
+    asked = {
+        names.INSTANCE_TYPE: ["m5.large"],
+        names.CAPACITY_TYPE: ["on-demand"],
+        names.ZONE: ["us-east-1a"],
+    }
+    terms = [{"key": key, "operator": "In", "values": values} for key, values in asked.items()]
+    await ground.apply(
+        objects.namespace(NAMESPACE),
+        objects.namespace(FIELD),
+        objects.settings(NAMESPACE, **SETTINGS),
+        objects.provisioner("red", requirements=terms, labels={objects.FIELD: FIELD}),
+        objects.machine("m1", provisioner="red", field=FIELD, types=("m5.large",)),
+        objects.deployment("web", namespace=FIELD, replicas=1),
+    )
+    await ground.until(lambda: len(ground.running()) == 1)
+
+
+async def expire(ground: Ground) -> None:
+    """A node is old by now; its pod gets another one first, which is not old for long."""
+    await _one_with_a_pod(ground)
+    await ground.world.clock.sleep(OLD_S)
+    ground.begin()
+    await ground.world.api.patch(kinds.PROVISIONERS.ref("red"), _spec(ttlSecondsUntilExpired=OLD_S))
+
+
+async def drift(ground: Ground) -> None:
+    """Nodes are to have another annotation from now on."""
+    await _one_with_a_pod(ground)
+    ground.begin()
+    await ground.world.api.patch(kinds.PROVISIONERS.ref("red"), _spec(annotations=EDITION))
+
+
+def _spec(**fields: object) -> JSON:
+    return {"spec": fields}
+
+
+def is_renewed(ground: Ground) -> bool:
+    commands = {(one.get("status") or {}).get("phase") for one in ground.all("Disruption")}
+    is_over = commands == {"Succeeded"} and ground.truth.get("Machine", "m1") is None
     return is_over and is_left(ground, 1) and len(ground.running()) == 1
 
 
@@ -204,6 +251,8 @@ STORIES: dict[str, Story] = {
     "launch": Story(launch, is_launched, 10),
     "emptiness": Story(empty, is_emptied, 40),
     "replacement": Story(replace, is_replaced, 30),
+    "expiration": Story(expire, is_renewed, 30),
+    "drift": Story(drift, is_renewed, 30),
     "budget": Story(budget, lambda g: is_left(g, 1) and len(g.running()) >= 3, 35),
     "deadline": Story(deadline, lambda ground: is_left(ground, 0), 20),
     "volume": Story(volume, lambda ground: is_left(ground, 0), 7),
@@ -212,8 +261,18 @@ STORIES: dict[str, Story] = {
 }
 
 
+DEAR = frozenset({"expiration", "drift"})
+"""After their node is chosen they do what a replacement does: played with the end-to-end tests."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(STORIES))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.e2e] if name in DEAR else [])
+        for name in sorted(STORIES)
+    ],
+)
 def test_a_stop_at_any_write_ends_in_the_same_state(name: str) -> None:
     story = STORIES[name]
     expected = play(story)
