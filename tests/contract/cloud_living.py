@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tests.contract.cloud_port import (
     Ground,
     case,
@@ -15,6 +17,7 @@ from tests.contract.cloud_port import (
 )
 from unmoor.model import names, resources
 from unmoor.model.instance import InstanceState
+from unmoor.model.selection import Selection, Wish
 from unmoor.runtime.ports import CloudError
 
 # ---------------------------------------------------------------------------------------- reading
@@ -192,3 +195,39 @@ async def what_is_on_sale_is_complete(ground: Ground) -> None:
         for offering in one.offerings:
             assert offering.capacity_type in {names.SPOT, names.ON_DEMAND}
             assert offering.price_usd_per_h is None or offering.price_usd_per_h > 0
+
+
+# ----------------------------------------------------------------------------- what selectors find
+
+EVERYTHING = Wish(family="AL2", subnets={"team": "*"}, security_groups={"team": "*"})
+
+
+@case
+async def it_tells_what_selectors_find_and_the_same_again(ground: Ground) -> None:
+    found = await ground.cloud.discover(EVERYTHING)
+
+    assert found.subnets
+    assert {one.zone for one in found.subnets} <= set(ground.zones)
+    assert found.security_groups
+    assert found.images
+    assert await ground.cloud.discover(EVERYTHING) == found
+
+
+@case
+async def a_selector_that_finds_nothing_is_no_error(ground: Ground) -> None:
+    ids = {"aws-ids": "subnet-nobody-made"}
+    found = await ground.cloud.discover(Wish(subnets=ids, is_launch_template=True))
+
+    assert found == Selection()
+
+
+@case
+async def a_machine_has_what_its_template_selects(ground: Ground) -> None:
+    found = await ground.cloud.discover(EVERYTHING)
+    asked = msgspec.structs.replace(request(ground), template=EVERYTHING)
+    made = await ground.cloud.create(asked)
+    told = await ground.cloud.get(made.provider_id)
+
+    assert told.image in {one.id for one in found.images}
+    assert told.subnet in {one.id for one in found.subnets if one.zone == made.zone}
+    assert sorted(told.security_groups) == sorted(one.id for one in found.security_groups)

@@ -161,8 +161,9 @@ def drifting() -> World:
 
 
 def _renewing(**now: Any) -> World:
-    stamps = made_from.stamps(View(), underused.consolidated(consolidation=None))
-    owner = underused.consolidated(consolidation=None, **now)
+    before: Any = underused.consolidated(consolidation=None)
+    owner: Any = underused.consolidated(consolidation=None, **now)
+    stamps = made_from.stamps(View(), before)
     up, made = underused.node("a")
     born = builders.at(-OLD_S)
     marks = {**made.metadata.annotations, names.LAUNCH_ATTEMPT: "1", **stamps}
