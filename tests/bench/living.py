@@ -1,10 +1,10 @@
 """Where is consolidation after ten minutes of a cluster's life? (a process of its own)
 
-python -m tests.bench.living --nodes 300 --pods 0
+python -m tests.bench.living --nodes 300 --way ours
 
 The whole loop in a simulated cluster: machines boot, pods stop and start, and the scheduler spreads
-as kube-scheduler does. Twice from the same cluster: our way, and the page's plain way: the
-bisection and single nodes, whatever a command saves, and no steering.
+as kube-scheduler does. ``--way``: ours, the same without steering, or the page's plain way:
+the bisection and single nodes, whatever a command saves.
 
 Must not: count how long it takes to make the cluster up.
 """
@@ -50,7 +50,6 @@ from unmoor.sim.world import Delays, Process, World
 
 WATCHED = (kinds.NODES, kinds.PODS)
 PRELUDE_S = 60.0
-MINUTES = (1, 2, 3, 5, 7, 10, 15, 20)
 AT_ONCE = Delays(
     kubelet=KubeletDelays(
         boot_s=(0.0, 0.0), ready_s=(0.0, 0.0), start_s=(0.0, 1.0), stop_s=(0.0, 1.0)
@@ -123,7 +122,6 @@ class Life:
         self.prices: dict[str, float] = {}
         self.nodes: dict[str, int] = {}
         self.moves: dict[str, int] = {}
-        self.bound: float = 0.0
         self.pending_most = 0
         self.pending_pod_s = 0
         self.first: frozenset[str] = frozenset()
@@ -148,7 +146,6 @@ class Life:
             # What waits has its place, and the kubelets have said who they are.
             await world.clock.sleep(PRELUDE_S)
             self.first = frozenset(pod.uid for pod in self.store.sorted(kinds.PODS))
-            self.bound = self.price_usd_per_h()
             unmoor = Process(world, Options(namespace=NAMESPACE, lease=None), observers=[self.seen])
             await unmoor.start()
             self._note(0)
