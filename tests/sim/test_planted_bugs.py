@@ -53,18 +53,18 @@ BUGS: list[tuple[type[Meddling], str]] = [
 """(the bug, the rule that it breaks)."""
 
 LATE: dict[tuple[type[Meddling], str], int] = {
-    (sabotage.NoUidPrecondition, "nothing-that-is-not-ours"): 9,
+    (sabotage.NoUidPrecondition, "nothing-that-is-not-ours"): 18,
     (sabotage.UnknownTakenForRefused, "a-machine-is-launched-once"): 5,
     (sabotage.TerminatingTakenForGone, "no-machine-ended-under-a-pod"): 3,
-    (sabotage.WatchTrusted, "no-machine-ended-under-a-pod"): 9,
+    (sabotage.WatchTrusted, "no-machine-ended-under-a-pod"): 11,
     (sabotage.ClockTrusted, "no-machine-ended-under-a-pod"): 71,
-    (sabotage.ReferenceLeft, "nothing-of-ours-is-left"): 8,
+    (sabotage.ReferenceLeft, "nothing-of-ours-is-left"): 12,
     (sabotage.AnyCordonRemoved, "a-cordon-of-a-person-stays"): 2,
     (sabotage.BatchNeverEnds, "pods-find-a-place"): 6,
     (sabotage.LimitIgnored, "limits-hold"): 2,
     (misplanning.PromiseForgotten, "a-pod-gets-one-machine"): 57,
     (misreplacing.ReplacementNotAwaited, "a-node-goes-for-a-reason"): 15,
-    (misreplacing.ReplacementLeft, "no-machine-waits-for-a-command"): 15,
+    (misreplacing.ReplacementLeft, "no-machine-waits-for-a-command"): 16,
     (misreplacing.ReplacementMadeForEach, "a-machine-is-made-for-a-pod"): 15,
     (misjudging.DoNotEvictIgnored, "what-is-protected-stays"): 20,
     (misjudging.ExhaustedBudgetIgnored, "what-is-protected-stays"): 4,
