@@ -91,6 +91,25 @@ def test_what_a_node_holds_and_has_free() -> None:
     assert seen.load_of("nowhere").used == {}
 
 
+def test_what_a_node_holds_is_found_anew_where_pods_have_come_or_gone() -> None:
+    live = look(*NODES, pod("web-1", "a"), pod("api-1", "b", "500m")).view
+    simulator = Simulator()
+    first = simulator.simulation(live.freeze(), TYPES)
+    before = {name: first.load_of(name) for name in ("a", "b")}
+
+    live._put(pod("job-1", "a", "250m"))
+    second = simulator.simulation(live.freeze(), TYPES)
+    assert second.load_of("a").used["cpu"] == before["a"].used["cpu"] + 250
+    assert second.load_of("b") is before["b"]
+
+    live._drop("Pod", ("shop", "job-1"))
+    live._put(pod("web-1", "b"))
+    third = simulator.simulation(live.freeze(), TYPES)
+    assert third.load_of("a").used.get("cpu", 0) == 0
+    assert third.load_of("b").used["cpu"] == 1_500
+    assert third.free() == Simulator().simulation(live.freeze(), TYPES).free()
+
+
 def test_the_same_is_asked_once() -> None:
     view = look(*NODES, pod("web-1", "a"), waiting("w-1")).view
     simulator = Simulator()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from operator import is_
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -76,6 +77,13 @@ class Load(NamedTuple):
     is_open: bool = True
 
 
+class _Loaded(NamedTuple):
+    """The load of a place as it was: it holds as long as the place is the very same."""
+
+    place: Place
+    load: Load
+
+
 class Simulation:
     """One view, asked again and again. Not to be shared between threads."""
 
@@ -84,15 +92,17 @@ class Simulation:
         what_if: WhatIf,
         types: Mapping[str, InstanceType],
         gone: Collection[str] = (),
+        known: Mapping[str, _Loaded] = MappingProxyType({}),
     ) -> None:
         """Ask ``what_if``. ``types``: by name, those on sale and those sold out.
 
-        ``gone``: nodes that are gone in every answer.
+        ``gone``: nodes that are gone in every answer. ``known``: loads that were found before.
         """
         self.types = types
         self._gone = frozenset(gone)
         self._what_if = what_if
         self._tenants = Tenants()
+        self._known = known
         self._loads: dict[str, Load] = {}
 
     def beside(self, gone: Collection[str]) -> Simulation:
@@ -158,9 +168,18 @@ class Simulation:
     def _all_loads(self) -> dict[str, Load]:
         if not self._loads:
             self._loads = {one.name: self._load(one) for one in self._what_if.scene.places}
+            self._known = {}
         return self._loads
 
+    def loaded(self) -> dict[str, _Loaded]:
+        """Return the loads that were found, with what each is of; nothing if nobody asked."""
+        places = self._what_if.scene.places if self._loads else ()
+        return {one.name: _Loaded(one, self._loads[one.name]) for one in places}
+
     def _load(self, place: Place) -> Load:
+        known = self._known.get(place.name)
+        if known is not None and known.place is place:
+            return known.load
         used = resources.total(self._tenants.of(pod)[1] for pod in place.pods if _is_moved(pod))
         there = resources.total(self._tenants.of(pod)[1] for pod in place.pods)
         taken = resources.add(place.reserved, there)
@@ -207,8 +226,9 @@ class Simulator:
             scene = msgspec.structs.replace(scene, promised=promised)
         last, self._last = self._last, None  # What is left half done is not used again.
         if last is None or not last.is_of(scene, wanting.pods):
+            known = {} if last is None else last.answering.loaded()
             what_if = self._followed(scene, wanting, None if last is None else last.what_if)
-            answering = Simulation(what_if, {one.name: one for one in sold})
+            answering = Simulation(what_if, {one.name: one for one in sold}, known=known)
         else:
             what_if, answering = last.what_if, last.answering
         self._last = _Last(scene, wanting.pods, what_if, answering)
