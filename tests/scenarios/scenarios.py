@@ -8,7 +8,7 @@ below is one; a disruption method has one of its own name.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from types import ModuleType
 
 from tests.scenarios import (
@@ -47,13 +47,14 @@ SUBJECTS = (
 
 
 def stories(module: ModuleType) -> dict[str, Scenario]:
-    """The scenarios of a module, by name."""
+    """The scenarios of a module, by name: what takes a stage and nothing else."""
     return {
         name.replace("_", "-"): play
         for name, play in vars(module).items()
         if iscoroutinefunction(play)
         and play.__module__ == module.__name__
         and not name.startswith("_")
+        and len(signature(play).parameters) == 1
     }
 
 
