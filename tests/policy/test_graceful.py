@@ -192,6 +192,16 @@ def test_a_provisioners_budget_for_it_counts(of: Method) -> None:
 
 
 @BOTH
+def test_one_that_cannot_go_uses_up_no_budget(of: Method) -> None:
+    """Else a fleet would stop at the first node whose pods have no place."""
+    owner = changed(OWNER, metadata__annotations={names.BUDGETS: '[{"nodes": "1"}]'})
+    stuck = (due("a", of, -120), pod("web-1", "a", cpu="150"))
+    objects = (*stuck, due("b", of), pod("web-2", "b"))
+
+    assert going(PROPOSE[of](look(owner, *objects))) == ["b"]
+
+
+@BOTH
 def test_without_knowing_what_is_sold_only_empty_ones_go(of: Method) -> None:
     view = look(OWNER, due("a", of), pod("web-1", "a"))
     view.view._answers.clear()
