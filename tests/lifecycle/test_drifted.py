@@ -29,7 +29,6 @@ from unmoor.model.selection import Selection
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
 from unmoor.model.static_hash import hash_of
-from unmoor.model.taint import Taint
 from unmoor.policy import made_from
 
 UP = (condition(MACHINE_LAUNCHED), condition(MACHINE_INITIALIZED))
@@ -281,32 +280,6 @@ def test_t107_without_a_hash_on_the_machine_it_is_stamped() -> None:
     assert said(world) == ("", "")
     held = the_machine(world).metadata.annotations
     assert held[names.PROVISIONER_HASH] == hash_of(owner(labels={"a": "b"}))
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"metadata__annotations": {"other": "x", names.MANAGED_BY: builders.CLUSTER}},
-        {"spec__taints": (msgspec.convert({"key": "a", "effect": "NoSchedule"}, Taint),)},
-        {"metadata__labels": LABELS | {"cilium.io/x": "y", names.INITIALIZED: "true"}},
-    ],
-    ids=["annotations", "taints", "labels"],
-)
-def test_what_others_write_on_a_node_is_no_drift(edit: dict[str, Any]) -> None:
-    world = world_of()
-    world.change(the_node(world), **edit)
-
-    assert said(world) == ("", "")
-
-
-def test_a_label_of_a_node_that_a_requirement_names_is_drift() -> None:
-    wanted = [{"key": names.ARCH, "operator": "In", "values": ["amd64"]}]
-    reason, message = said(
-        world_of(now=owner(requirements=wanted), node_labels={names.ARCH: "arm64"})
-    )
-
-    assert reason == "RequirementsDrifted"
-    assert message == "kubernetes.io/arch In [amd64], and node a has arm64"
 
 
 # When it is asked at all.

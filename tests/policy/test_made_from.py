@@ -96,15 +96,31 @@ def test_r15_a_machine_without_our_hash_is_stamped(held: str | None) -> None:
     assert made_from.changed_fields(stamped, of) == ()
 
 
-def test_one_that_had_drifted_by_an_older_hash_has_drifted_still() -> None:
-    of = hashed()
-    old = machine(
-        annotations={names.PROVISIONER_HASH: "unmoor-0-1122"},
-        conditions=(condition(MACHINE_DRIFTED),),
-    )
-    found = made_from.missing_stamps(view_of(of), old, of)
+OLD = "unmoor-0-1122"
 
-    assert made_from.changed_fields(machine(annotations=found), of) != ()
+
+@pytest.mark.parametrize(
+    ("reason", "held", "is_changed", "is_template_changed"),
+    [
+        ("ProvisionerDrifted", OLD, True, False),
+        ("ProvisionerDrifted", "11223344", True, False),  # by another program
+        ("ProvisionerDrifted", "", False, False),  # R45: no hash has not drifted by one
+        ("NodeTemplateDrift", OLD, False, True),
+        ("AMIDrift", OLD, False, False),  # an image can be looked at again
+    ],
+)
+def test_r45_one_that_had_drifted_by_an_older_hash_has_drifted_still(
+    reason: str, held: str, *, is_changed: bool, is_template_changed: bool
+) -> None:
+    of = hashed()
+    hashes = dict.fromkeys((names.PROVISIONER_HASH, names.NODE_TEMPLATE_HASH), held)
+    drifted = condition(MACHINE_DRIFTED, reason=reason)
+    old = machine(annotations=hashes if held else {}, conditions=(drifted,))
+    stamped = machine(annotations=made_from.missing_stamps(view_of(of, TEMPLATE), old, of))
+
+    assert bool(made_from.changed_fields(stamped, of)) is is_changed
+    assert bool(made_from.changed_template_fields(stamped, TEMPLATE)) is is_template_changed
+    assert made_from.missing_stamps(view_of(of, TEMPLATE), stamped, of) == {}
 
 
 @pytest.mark.parametrize(

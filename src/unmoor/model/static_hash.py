@@ -83,7 +83,7 @@ def template_fields(template: AWSNodeTemplate) -> Fields:
     spec = template.spec
     static = {
         "instanceProfile": spec.instance_profile,
-        "amiFamily": None if spec.launch_template is not None else template.ami_family,
+        "amiFamily": template.ami_family,
         "userData": spec.user_data,
         "context": spec.context,
         "tags": spec.tags,

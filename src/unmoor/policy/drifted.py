@@ -19,7 +19,7 @@ from unmoor.model.drift_fields import Reason
 from unmoor.model.instance import CloudInstance
 from unmoor.model.machine import Machine
 from unmoor.model.node import Node
-from unmoor.model.node_template import AMI, AWSNodeTemplate
+from unmoor.model.node_template import AMI, AWSNodeTemplate, validate
 from unmoor.model.observation import Asked
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.requirement import Requirements
@@ -58,6 +58,8 @@ def find(view: View, machine: Machine, provisioner: Provisioner) -> Finding:
     template = made_from.template_of(view, provisioner)
     if template is None:
         return Finding(tuple(found))
+    if validate(template):
+        return Finding(tuple(found), (f"node template {template.name} is not in order",))
     dynamic, unknown = _dynamic(view, machine, template)
     found += dynamic
     static = made_from.changed_template_fields(machine, template)

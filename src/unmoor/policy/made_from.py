@@ -13,6 +13,7 @@ from __future__ import annotations
 import msgspec
 
 from unmoor.model import names
+from unmoor.model.drift_fields import Reason
 from unmoor.model.kinds import NODE_TEMPLATES
 from unmoor.model.machine import MACHINE_DRIFTED, Machine
 from unmoor.model.node_template import AWSNodeTemplate
@@ -31,6 +32,11 @@ from unmoor.model.static_hash import (
 
 NOTHING = "nothing"
 TEMPLATE_KIND = "AWSNodeTemplate"
+DRIFT_BY = {
+    names.PROVISIONER_HASH: Reason.PROVISIONER,
+    names.NODE_TEMPLATE_HASH: Reason.NODE_TEMPLATE,
+}
+"""The hashes, and the reason of a machine that has drifted by one."""
 
 
 class Record(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -70,26 +76,28 @@ def stamps(view: View, provisioner: Provisioner) -> dict[str, str]:
 
 
 def missing_stamps(view: View, machine: Machine, provisioner: Provisioner) -> dict[str, str]:
-    """Return the stamps that a machine lacks, {} when it can be compared as it is (R15).
+    """Return the stamps that a machine lacks, {} when it can be compared as it is (R15, R45).
 
-    One that had drifted by a hash of an older version has drifted still.
+    One that has drifted by a hash of an older version has drifted still.
     """
     wanted = stamps(view, provisioner)
-    hashes = (names.PROVISIONER_HASH, names.NODE_TEMPLATE_HASH)
     held = machine.metadata.annotations
-    lacking = [key for key in hashes if key in wanted and not is_current(held.get(key, ""))]
+    lacking = [key for key in DRIFT_BY if key in wanted and not is_current(held.get(key, ""))]
+    drifted = machine.condition(MACHINE_DRIFTED)
+    reason = drifted.reason if drifted is not None and drifted.status == "True" else ""
+    kept = {key: held[key] for key in lacking if held.get(key) and DRIFT_BY[key] == reason}
     if not lacking:
         return {}
-    if machine.has(MACHINE_DRIFTED):
-        return {key: f"{VERSION}was-{held.get(key, NOTHING)}" for key in lacking}
+    stamped = {key: wanted[key] for key in lacking if key not in kept}
+    older = {key: f"{VERSION}was-{hash_}" for key, hash_ in kept.items()}
     record = _record(machine)
     now = msgspec.json.decode(wanted[names.MADE_FROM], type=Record)
-    if names.PROVISIONER_HASH in lacking:
+    if names.PROVISIONER_HASH in stamped:
         record = msgspec.structs.replace(record, provisioner=now.provisioner)
-    if names.NODE_TEMPLATE_HASH in lacking:
+    if names.NODE_TEMPLATE_HASH in stamped:
         record = msgspec.structs.replace(record, template=now.template)
     written = msgspec.json.encode(record, order="sorted").decode()
-    return {**{key: wanted[key] for key in lacking}, names.MADE_FROM: written}
+    return {**stamped, **older, names.MADE_FROM: written}
 
 
 def changed_fields(machine: Machine, provisioner: Provisioner) -> tuple[str, ...]:
