@@ -27,12 +27,11 @@ class Way(StrEnum):
 
 
 class DriftField(msgspec.Struct, frozen=True):
-    """A field below ``spec``, and an example of what it does."""
+    """A field below ``spec``."""
 
     kind: str
     name: str
     way: Way
-    example: str
 
 
 class Reason(StrEnum):
@@ -47,75 +46,33 @@ class Reason(StrEnum):
 
 
 _S, _D, _B = Way.STATIC, Way.DYNAMIC, Way.BEHAVIOURAL
-_NEVER = "any change: no machine drifts"
 
 FIELDS: tuple[DriftField, ...] = (
-    DriftField(PROVISIONER, "annotations", _S, "an annotation is added: its machines drift"),
-    DriftField(PROVISIONER, "labels", _S, "`team: shop` becomes `team: web`: its machines drift"),
-    DriftField(PROVISIONER, "taints", _S, "a taint is removed: its machines drift"),
-    DriftField(PROVISIONER, "startupTaints", _S, "a startup taint is added: its machines drift"),
-    DriftField(
-        PROVISIONER,
-        "kubeletConfiguration",
-        _S,
-        "`kubeReserved.memory` from 1Gi to 2Gi: drift; from 1Gi to 1024Mi: none, it is the same",
-    ),
-    DriftField(
-        PROVISIONER,
-        "requirements",
-        _D,
-        "instance type In [m5.large] becomes In [m5.xlarge]: an m5.large drifts; "
-        "becomes In [m5.large, m5.xlarge]: it does not",
-    ),
-    DriftField(PROVISIONER, "weight", _B, _NEVER),
-    DriftField(PROVISIONER, "limits", _B, _NEVER),
-    DriftField(PROVISIONER, "consolidation", _B, _NEVER),
-    DriftField(PROVISIONER, "ttlSecondsUntilExpired", _B, _NEVER),
-    DriftField(PROVISIONER, "ttlSecondsAfterEmpty", _B, _NEVER),
-    DriftField(PROVISIONER, "provider", _B, "the old inline form: no machine drifts"),
-    DriftField(PROVISIONER, "providerRef", _B, "another template is named: no machine drifts"),
-    DriftField(
-        NODE_TEMPLATE,
-        "subnetSelector",
-        _D,
-        "it selects other subnets than that of an instance: its machine drifts",
-    ),
-    DriftField(
-        NODE_TEMPLATE,
-        "securityGroupSelector",
-        _D,
-        "it selects one group more than an instance has: its machine drifts",
-    ),
-    DriftField(
-        NODE_TEMPLATE,
-        "amiSelector",
-        _D,
-        "a newer image appears that it selects: machines with the older one drift",
-    ),
-    DriftField(NODE_TEMPLATE, "instanceProfile", _S, "another profile: its machines drift"),
-    DriftField(
-        NODE_TEMPLATE,
-        "amiFamily",
-        _S,
-        "AL2 becomes AL2023: its machines drift, and the image is looked at as well (R13)",
-    ),
-    DriftField(NODE_TEMPLATE, "userData", _S, "another line in it: its machines drift"),
-    DriftField(NODE_TEMPLATE, "context", _S, "another context: its machines drift (R13)"),
-    DriftField(NODE_TEMPLATE, "tags", _S, "a tag is added: its machines drift"),
-    DriftField(
-        NODE_TEMPLATE,
-        "metadataOptions",
-        _S,
-        "`httpTokens` becomes optional: drift; the defaults are written down: none",
-    ),
-    DriftField(
-        NODE_TEMPLATE,
-        "blockDeviceMappings",
-        _S,
-        "a volume from 20Gi to 30Gi: drift; mappings in another order: none",
-    ),
-    DriftField(NODE_TEMPLATE, "detailedMonitoring", _S, "it is switched on: its machines drift"),
-    DriftField(NODE_TEMPLATE, "launchTemplate", _B, "another one is named: no machine drifts"),
+    DriftField(PROVISIONER, "annotations", _S),
+    DriftField(PROVISIONER, "labels", _S),
+    DriftField(PROVISIONER, "taints", _S),
+    DriftField(PROVISIONER, "startupTaints", _S),
+    DriftField(PROVISIONER, "kubeletConfiguration", _S),
+    DriftField(PROVISIONER, "requirements", _D),
+    DriftField(PROVISIONER, "weight", _B),
+    DriftField(PROVISIONER, "limits", _B),
+    DriftField(PROVISIONER, "consolidation", _B),
+    DriftField(PROVISIONER, "ttlSecondsUntilExpired", _B),
+    DriftField(PROVISIONER, "ttlSecondsAfterEmpty", _B),
+    DriftField(PROVISIONER, "provider", _B),
+    DriftField(PROVISIONER, "providerRef", _B),
+    DriftField(NODE_TEMPLATE, "subnetSelector", _D),
+    DriftField(NODE_TEMPLATE, "securityGroupSelector", _D),
+    DriftField(NODE_TEMPLATE, "amiSelector", _D),
+    DriftField(NODE_TEMPLATE, "amiFamily", _S),
+    DriftField(NODE_TEMPLATE, "instanceProfile", _S),
+    DriftField(NODE_TEMPLATE, "userData", _S),
+    DriftField(NODE_TEMPLATE, "context", _S),
+    DriftField(NODE_TEMPLATE, "tags", _S),
+    DriftField(NODE_TEMPLATE, "metadataOptions", _S),
+    DriftField(NODE_TEMPLATE, "blockDeviceMappings", _S),
+    DriftField(NODE_TEMPLATE, "detailedMonitoring", _S),
+    DriftField(NODE_TEMPLATE, "launchTemplate", _B),
 )
 """Every field of the two objects."""
 
