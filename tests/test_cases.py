@@ -12,8 +12,8 @@ CASES = tomllib.loads((ROOT / "tests/cases.toml").read_text())["case"]
 SENTENCES = tomllib.loads((ROOT / "tests/sentences.toml").read_text())["sentence"]
 CODE = re.compile(r"excluded:(webhook|linking|go-internals|overridden-by-R\d+|step-\d+) \w+")
 WANTED = {
-    *(f"T{number:03}" for number in range(1, 51)),
-    *(f"T{number:03}" for number in range(57, 384)),
+    *(f"T{number:03}" for number in range(1, 384)),
+    *("V405", "V407"),
 }
 
 
@@ -68,7 +68,7 @@ def test_every_case_says_what_it_is() -> None:
 def test_every_sentence_has_its_place_and_a_test() -> None:
     listed = [one["at"] for one in SENTENCES]
 
-    assert [at for at in listed if not re.fullmatch(r"00[1-4]:\d{2,3}", at)] == []
+    assert [at for at in listed if not re.fullmatch(r"00[1-4]:\d{1,3}", at)] == []
     assert listed == sorted(listed, key=lambda at: [int(part) for part in at.split(":")])
     assert [one["at"] for one in SENTENCES if not one["status"].startswith("test:")] == []
     assert len({one["summary"] for one in SENTENCES}) == len(SENTENCES)
