@@ -10,14 +10,15 @@ import yaml
 
 from tests.builders import moment
 from tests.docs.test_docs import FENCE
-from tests.policy.underused import LARGE, MEDIUM, SMALL, node, pod, proposed
+from tests.policy.test_graceful import PROPOSE, due
+from tests.policy.underused import LARGE, MEDIUM, SMALL, consolidated, look, node, pod, proposed
 from tests.tidy import tree
 from unmoor.lifecycle import commitment
 from unmoor.model import names, settings
 from unmoor.model.base import Object
 from unmoor.model.provisioner import Provisioner, validate
 from unmoor.model.snapshot import View
-from unmoor.policy import budgets, observing, pause
+from unmoor.policy import budgets, methods, observing, pause
 from unmoor.policy.command import Command, Proposal
 from unmoor.policy.verdict import Method, Reason
 
@@ -31,18 +32,32 @@ PROVISIONERS = {
     if body["kind"] == "Provisioner"
 }
 TYPES = {one.name: one for one in (SMALL, MEDIUM, LARGE)}
-NODE = re.compile(r"node (\w+) (\w+)( spot)?:(.*)")
+NODE = re.compile(r"node (\w+) (\w+)( spot| expired| drifted)?:(.*)")
+DUE = {"expired": Method.EXPIRATION, "drifted": Method.DRIFT}
 
 
 def objects_of(example: str) -> Iterator[Any]:
     for line in example.splitlines():
         if found := NODE.fullmatch(line):
-            name, of, spot, pods = found.groups()
-            kind = names.SPOT if spot else names.ON_DEMAND
-            yield node(name, TYPES[of], kind=kind)
+            name, of, mark, pods = found.groups()
+            if mark and mark.strip() in DUE:
+                yield due(name, DUE[mark.strip()], of=TYPES[of])
+            else:
+                yield node(name, TYPES[of], kind=names.SPOT if mark else names.ON_DEMAND)
             for each in filter(None, pods.split(",")):
                 called, cpu = each.split()
                 yield pod(called, name, cpu)
+
+
+def proposal_of(example: str) -> Proposal:
+    """By the method that the example is of."""
+    objects = tuple(objects_of(example))
+    for word, of in DUE.items():
+        if f" {word}:" in example:
+            ttl_s = PROVISIONERS["renewing"].spec.ttl_seconds_until_expired
+            owner = consolidated(consolidation=None, ttlSecondsUntilExpired=ttl_s)
+            return PROPOSE[of](look(owner, *objects))
+    return proposed(*objects)
 
 
 def told(proposal: Proposal) -> list[str]:
@@ -60,11 +75,11 @@ def _said(command: Command) -> str:
 def test_each_example_comes_out_as_it_is_shown(example: str) -> None:
     shown = [line for line in example.splitlines() if not NODE.fullmatch(line)]
 
-    assert told(proposed(*objects_of(example))) == shown
+    assert told(proposal_of(example)) == shown
 
 
 def test_each_search_has_its_example() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 8
     assert all(any(isinstance(one, tuple) for one in objects_of(each)) for each in EXAMPLES)
 
 
@@ -106,6 +121,12 @@ def test_each_event_and_reason_of_the_tables_exists() -> None:
     for row in re.findall(r"^\| (`.*?) \|", reasons, re.MULTILINE):
         for name in re.findall(r"`([a-z-]+)`", row):
             assert name in {str(one) for one in Reason}, name
+
+
+def test_the_table_has_the_methods_in_their_order() -> None:
+    rows = re.findall(r"^\| \[(\w+)\]\(#\1\) \|", TEXT, re.MULTILINE)
+
+    assert rows == [str(row.method) for row in methods.METHODS]
 
 
 def test_only_what_a_provisioner_asks_for_is_done() -> None:

@@ -27,12 +27,12 @@ THREE_CPU = instance_type("three", cpu=3, memory_gib=8, pods=100, price=0.1)
 
 
 def due(
-    name: str, of: Method, since_s: float = -60.0, status: str = "True", **given: Any
+    name: str, by: Method, since_s: float = -60.0, status: str = "True", **given: Any
 ) -> tuple[Object, Object]:
     """A node that is due by a method, and its machine."""
     made: tuple[Any, Any] = node(name, **given)
-    one = condition(KINDS[of], status, since=at(since_s))
-    if of is Method.DRIFT:
+    one = condition(KINDS[by], status, since=at(since_s))
+    if by is Method.DRIFT:
         one = msgspec.structs.replace(one, reason="AMIDrift", message="image ami-1 -> ami-2")
     conditions = (*made[1].status.conditions, one)
     return made[0], changed(made[1], status__conditions=conditions)
