@@ -55,6 +55,11 @@ EXAMPLES: dict[tuple[str, str], tuple[Example, ...]] = {
         Example("{maxPods: 110}", "{maxPods: 60}", True),
         Example("{kubeReserved: {memory: 1Gi}}", "{kubeReserved: {memory: 2Gi}}", True),
         Example("{kubeReserved: {memory: 1Gi}}", "{kubeReserved: {memory: 1024Mi}}", False),
+        Example(
+            "{evictionHard: {memory.available: 1Gi}}",
+            "{evictionHard: {memory.available: 1024Mi}}",
+            False,
+        ),
     ),
     (PROVISIONER, "requirements"): (
         Example(

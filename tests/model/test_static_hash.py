@@ -12,7 +12,9 @@ KUBELET: dict[str, Any] = {
     "clusterDNS": ["10.0.0.10", "10.0.0.11"],
     "maxPods": 20,
     "kubeReserved": {"cpu": "100m", "memory": "1Gi"},
-    "evictionHard": {"memory.available": "5%"},
+    "evictionHard": {"memory.available": "5%", "nodefs.available": "1Gi"},
+    "evictionSoft": {"memory.available": "200Mi"},
+    "evictionSoftGracePeriod": {"memory.available": "1m30s"},
 }
 FULL: dict[str, Any] = {
     "annotations": {"one": "1", "two": "2"},
@@ -55,6 +57,18 @@ STATIC: dict[str, dict[str, Any]] = {
     "a threshold": {
         "kubeletConfiguration": {**KUBELET, "evictionHard": {"memory.available": "6%"}}
     },
+    "a threshold that is an amount": {
+        "kubeletConfiguration": {
+            **KUBELET,
+            "evictionHard": {**KUBELET["evictionHard"], "nodefs.available": "2Gi"},
+        }
+    },
+    "a soft threshold's patience": {
+        "kubeletConfiguration": {
+            **KUBELET,
+            "evictionSoftGracePeriod": {"memory.available": "2m"},
+        }
+    },
     "a reserved amount (R12)": {
         "kubeletConfiguration": {**KUBELET, "kubeReserved": {"cpu": "100m", "memory": "2Gi"}}
     },
@@ -86,6 +100,14 @@ THE_SAME: dict[str, dict[str, Any]] = {
     },
     "amounts in other words": {
         "kubeletConfiguration": {**KUBELET, "kubeReserved": {"memory": "1024Mi", "cpu": "0.1"}}
+    },
+    "thresholds in other words": {
+        "kubeletConfiguration": {
+            **KUBELET,
+            "evictionHard": {"nodefs.available": "1024Mi", "memory.available": "5.0%"},
+            "evictionSoft": {"memory.available": "209715200"},
+            "evictionSoftGracePeriod": {"memory.available": "90s"},
+        }
     },
     "something empty": {
         "kubeletConfiguration": {**KUBELET, "systemReserved": {}, "containerRuntime": ""}
@@ -134,7 +156,7 @@ def test_nothing_is_the_same_as_something_empty(field: str) -> None:
 
 def test_it_says_whose_it_is_and_never_changes_unnoticed() -> None:
     """Whoever has to change this number counts up the version: else every node would go."""
-    assert hashed(**FULL) == f"{VERSION}c214a75dac883742"
+    assert hashed(**FULL) == f"{VERSION}da832d63bcf97734"
 
 
 @pytest.mark.parametrize("value", ["many", "1e30", "-5", 10**18, "9" * 500])

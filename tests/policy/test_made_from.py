@@ -15,7 +15,7 @@ from unmoor.model.machine import MACHINE_DRIFTED, Machine
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.settings import Settings
 from unmoor.model.snapshot import View
-from unmoor.model.static_hash import hash_of, template_hash_of
+from unmoor.model.static_hash import VERSION, hash_of, template_hash_of
 from unmoor.policy import made_from
 
 TEMPLATE = template()
@@ -73,7 +73,7 @@ def test_without_a_record_the_hashes_are_told() -> None:
     one = made(hashed(labels={"a": "b"}), **{names.MADE_FROM: "no JSON"})
 
     (told,) = made_from.changed_fields(one, hashed())
-    assert told.startswith("karpenter.sh/provisioner-hash: unmoor-1-")
+    assert told.startswith(f"karpenter.sh/provisioner-hash: {VERSION}")
 
 
 def test_t106_t107_without_a_hash_on_either_side_nothing_has_changed() -> None:

@@ -4,7 +4,8 @@ what means the same.
 The static part is what a node cannot change any more once it is there (spec 1.1, 1.4, 7.3; which
 fields: ``drift_fields``). Order does not count, nor does it matter whether something empty or a
 default of the provider is written down. A quantity counts by its amount (R12), so 1Gi and 1024Mi
-are the same. 0 and false count: to the kubelet they are not "unset".
+are the same, and so do thresholds and durations. 0 and false count: to the kubelet they are not
+"unset".
 
 A version stands in front: a text of another version, or of another program, says nothing about
 whether something has changed.
@@ -20,14 +21,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from unmoor.model import quantity
-from unmoor.model.kubelet import KubeletConfiguration
+from unmoor.model import duration, quantity
+from unmoor.model.kubelet import KubeletConfiguration, is_percentage
 from unmoor.model.node_template import AWSNodeTemplate, BlockDeviceMapping, MetadataOptions
 from unmoor.model.provisioner import Provisioner
 from unmoor.model.resources import Quantities
 from unmoor.model.taint import Taint
 
-VERSION = "unmoor-1-"
+VERSION = "unmoor-2-"
 """To be counted up whenever the same specification gets another hash."""
 DIGITS = 16
 """64 bits: enough for those who have no interest in a collision but their own confusion."""
@@ -46,7 +47,7 @@ Fields: TypeAlias = dict[str, Any]
 
 
 def hash_of(provisioner: Provisioner) -> str:
-    """Return ``unmoor-1-`` and sixteen hexadecimal digits. Any object that decodes has one."""
+    """Return ``unmoor-2-`` and sixteen hexadecimal digits. Any object that decodes has one."""
     return digest(provisioner_fields(provisioner))
 
 
@@ -143,11 +144,15 @@ def _kubelet(kubelet: KubeletConfiguration | None) -> dict[str, Any]:
     if kubelet is None:
         return {}
     written: dict[str, Any] = msgspec.to_builtins(kubelet)
-    reserved = {
+    meant = {
+        "clusterDNS": sorted(kubelet.cluster_dns),
         "kubeReserved": _amounts(kubelet.kube_reserved),
         "systemReserved": _amounts(kubelet.system_reserved),
+        "evictionHard": _thresholds(kubelet.eviction_hard),
+        "evictionSoft": _thresholds(kubelet.eviction_soft),
+        "evictionSoftGracePeriod": _durations(kubelet.eviction_soft_grace_period),
     }
-    return _without_empty({**written, **reserved, "clusterDNS": sorted(kubelet.cluster_dns)})
+    return _without_empty({**written, **meant})
 
 
 def _amounts(quantities: Quantities) -> dict[str, str]:
@@ -156,6 +161,28 @@ def _amounts(quantities: Quantities) -> dict[str, str]:
         name: str(quantity.parse(value) if quantity.is_quantity(value) else value)
         for name, value in quantities.items()
     }
+
+
+def _thresholds(thresholds: dict[str, str]) -> dict[str, str]:
+    """An amount, or a share of what there is."""
+    shares = {
+        name: f"{quantity.parse(value.removesuffix('%'))}%"
+        for name, value in thresholds.items()
+        if value.endswith("%") and is_percentage(value)
+    }
+    return _amounts(thresholds) | shares
+
+
+def _durations(durations: dict[str, str]) -> dict[str, str]:
+    """What is no duration counts as it is written."""
+    return {name: _seconds(value) for name, value in durations.items()}
+
+
+def _seconds(value: str) -> str:
+    try:
+        return f"{duration.parse(value)}s"
+    except duration.DurationError:
+        return value
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
