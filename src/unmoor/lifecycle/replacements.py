@@ -23,7 +23,7 @@ from unmoor.lifecycle.step import Step
 from unmoor.model import names
 from unmoor.model.disruption import Disruption, Replacement
 from unmoor.model.kinds import ref_of
-from unmoor.model.machine import LIVING_CONDITIONS, Machine
+from unmoor.model.machine import LIVING_CONDITIONS, MACHINE_DRIFTED, Machine
 from unmoor.model.moment import Moment
 from unmoor.model.observation import Asked
 from unmoor.model.provisioner import Provisioner, validate
@@ -96,8 +96,13 @@ def _why_failed(
         return "it is gone again; the events of the Machine say why"
     if any(node.is_deleting for node in view.nodes_of(machine.provider_id)):
         return "its node is being deleted"
-    is_its_own = machine.replacement_for == command.name
-    return "" if is_its_own else "it is not the one that was made for this"
+    if machine.replacement_for != command.name:
+        return "it is not the one that was made for this"
+    drifted = machine.condition(MACHINE_DRIFTED)
+    if drifted is not None and drifted.status == "True":
+        # Else it would be the next to be replaced, and so on for ever.
+        return f"it has drifted itself before it was up: {drifted.reason}: {drifted.message}"
+    return ""
 
 
 def lost(view: View, command: Disruption) -> str:
