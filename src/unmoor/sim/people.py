@@ -14,8 +14,8 @@ from unmoor.sim.acts import ACTS
 from unmoor.sim.person import Person
 
 LIFETIME = "ttlSecondsUntilExpired"
-CALM_LIFETIME_S = 7200
-"""Where nodes live for minutes, some node goes all the time, and nothing comes to rest."""
+CALM_LIFETIME_S = 86_400
+"""Longer than any world lasts: where a node's time may end in the calm, nothing comes to rest."""
 
 
 class People(Person):
