@@ -255,8 +255,8 @@ def test_what_is_news_to_the_process_does_not_count() -> None:
 # -------------------------------------------------------------------------------- moved twice
 
 
-def moved(market: Market, by: str) -> None:
-    """An earlier command has moved a pod of the workload from node b, which is gone."""
+def moved(market: Market, by: str, phase: str = "Deleting") -> None:
+    """A pod of the workload has left node b, of an earlier command that had come so far."""
     stands(market, "b")
     pod(market, "q", on="b")
     node = market.truth.get("Node", "b")
@@ -265,6 +265,8 @@ def moved(market: Market, by: str) -> None:
     spec = {"method": by, "nodes": named}
     market.server.create(DISRUPTIONS.ref("b"), {"metadata": {"name": "b"}, "spec": spec})
     market.server.patch(NODES.ref("b"), {"metadata": {"annotations": {names.DISRUPTION: "b"}}})
+    reached = {"status": {"phase": phase}}
+    market.server.patch(DISRUPTIONS.ref("b"), reached, subresource="status")
     ref = PODS.ref("q", "default")
     call = Call("create", ref, "eviction")
     market.act("unmoor-a", call, lambda: market.server.delete(ref))
@@ -286,6 +288,14 @@ def test_a_replacement_moves_nobody_who_was_moved_lately() -> None:
     is_replaced(market)
 
     assert market.told(RESPECTED) == ["pod p is of a workload that was moved at t=0s"]
+
+
+def test_who_left_a_node_that_a_person_deleted_was_moved_by_no_command() -> None:
+    market = Market()
+    moved(market, "consolidation", phase="Launching")
+    is_replaced(market)
+
+    assert market.told(RESPECTED) == []
 
 
 def test_who_was_moved_long_ago_may_be_moved_again() -> None:

@@ -60,9 +60,8 @@ class Respected:
         # Who has come since tolerates the cordon, and nobody can have written down that it moves.
         if command is None or true.created_at(old) > true.created_at(command):
             return
-        # A node that a person deletes meanwhile is drained, too, and no command has moved its pods.
-        node = self._truth.get("Node", old["spec"].get("nodeName", ""))
-        if self._past.deleted_for.get(true.uid(node or {})) != true.uid(command):
+        # Before its last look a command deletes nothing: a person has, and the node is drained.
+        if true.uid(command) not in self._past.decided_at:
             return
         if true.owner_of(old):
             of_owner = self._moved.setdefault(true.owner_of(old), {})
