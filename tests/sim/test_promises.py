@@ -10,8 +10,9 @@ from tests.builders import moment
 from tests.sim.promising import APART, EVEN, NEAR, SMALL, Stage
 from unmoor.lifecycle.effects import AnyEffect, Create, Nominate
 from unmoor.lifecycle.step import Step
+from unmoor.model import names
 from unmoor.model.base import JSON
-from unmoor.model.kinds import MACHINES
+from unmoor.model.kinds import DISRUPTIONS, MACHINES, NODES
 from unmoor.model.observation import Problem, ProblemKind
 from unmoor.runtime.story import Outcome, Record
 from unmoor.sim.promises import KEPT, ROOMY, Promised, promised_by
@@ -86,7 +87,28 @@ def its_node_was_there_before_its_launch_was_known_and_others_have_come(stage: S
     stage.launched("m", cpu="2")
 
 
+def cordoned_for(stage: Stage, phase: str, by: str = "unmoor-a") -> None:
+    """Node a is cordoned for a command that has come so far."""
+    spec = {"method": "consolidation", "nodes": [{"name": "a", "uid": "u"}]}
+    ref = DISRUPTIONS.ref("c")
+    stage.server.create(ref, {"metadata": {"name": "c"}, "spec": spec})
+    stage.server.patch(ref, {"status": {"phase": phase}}, subresource="status")
+    stage.who = "" if by == "a person" else by
+    marks = {"annotations": {names.DISRUPTION: "c"}}
+    stage.server.patch(NODES.ref("a"), {"metadata": marks, "spec": {"unschedulable": True}})
+    stage.who = ""
+
+
+def a_command_lets_the_node_go_again(stage: Stage) -> None:
+    """R58."""
+    stage.node("a")
+    cordoned_for(stage, "Pending")
+    stage.pod("p")
+    stage.promise(p="node/a")
+
+
 HELD = [
+    a_command_lets_the_node_go_again,
     its_node_was_there_before_its_launch_was_known_and_others_have_come,
     a_daemon_set_has_come_while_the_machine_was_made,
     room,
@@ -124,6 +146,21 @@ def no_room_for_both(stage: Stage) -> None:
 
 
 def no_such_place(stage: Stage) -> None:
+    stage.pod("p")
+    stage.promise(p="node/a")
+
+
+def a_command_past_its_last_look(stage: Stage) -> None:
+    stage.node("a")
+    cordoned_for(stage, "Launching")
+    stage.pod("p")
+    stage.promise(p="node/a")
+
+
+def a_cordon_of_a_person(stage: Stage) -> None:
+    """No command lets that go."""
+    stage.node("a")
+    cordoned_for(stage, "Pending", by="a person")
     stage.pod("p")
     stage.promise(p="node/a")
 
@@ -209,6 +246,8 @@ BROKEN: dict[Story, tuple[str, str]] = {
     no_room: (KEPT, "unmoor-a: pod p was promised node/a: resources: cpu: "),
     no_room_for_both: (KEPT, "unmoor-a: pod q was promised node/a: resources: cpu: "),
     no_such_place: (KEPT, "unmoor-a: pod p was promised node/a: it is not there"),
+    a_command_past_its_last_look: (KEPT, "unmoor-a: pod p was promised node/a: unschedulable: "),
+    a_cordon_of_a_person: (KEPT, "unmoor-a: pod p was promised node/a: unschedulable: "),
     a_taint: (KEPT, "unmoor-a: pod p was promised node/a: taint: dedicated"),
     a_label: (KEPT, "unmoor-a: pod p was promised node/a: node selector: disk"),
     a_port: (KEPT, "unmoor-a: pod p was promised node/a: host port: "),

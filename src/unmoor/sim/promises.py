@@ -26,6 +26,7 @@ from unmoor.engine.refusal import Constraint, Refusals
 from unmoor.engine.sites import Opened, Standing
 from unmoor.engine.wish import Wish, levels_of, wish_of
 from unmoor.lifecycle.effects import Create, Nominate
+from unmoor.model import names
 from unmoor.model.base import JSON, Key
 from unmoor.model.kinds import Resource
 from unmoor.model.pod import Pod
@@ -35,6 +36,7 @@ from unmoor.sim import replaced, vacancies
 from unmoor.sim import truth as true
 from unmoor.sim.apiserver.storage import Entry
 from unmoor.sim.news import OF_COMPANY, News
+from unmoor.sim.past import phase_of
 from unmoor.sim.truth import Truth
 
 KEPT = "promises-are-kept"
@@ -44,6 +46,7 @@ PLANNING_S = 1.0
 """So long a pass over the cluster takes at most, until what it plans is done."""
 
 MACHINE = "machine/"
+PERSON = "a person"
 
 Places = Mapping[str, Sequence[Key]]
 """``node/NAME`` or ``machine/NAME`` to the pods that are to go there."""
@@ -100,6 +103,8 @@ class Promises:
         self._judged: tuple[Places, Mapping[str, JSON]] | None = None
         """The plan that was judged last, on the world as it still is."""
         self._judgement: list[Refused] = []
+        self._looked: dict[str, float] = {}
+        """When each command, by name, was no longer one whose nodes are called back (R58)."""
         truth.server.observers.append(self._observe)
 
     def _observe(self, _resource: Resource[Any], entry: Entry) -> None:
@@ -107,7 +112,16 @@ class Promises:
             self._judged = None
         if entry.obj.get("kind") == "Machine":
             self._look_for_room(entry.obj)
+        if entry.obj.get("kind") == "Disruption":
+            self._note_command(entry)
         self._news.observe(entry)
+
+    def _note_command(self, entry: Entry) -> None:
+        is_undecided = entry.type != "DELETED" and phase_of(entry.obj) == "Pending"
+        if is_undecided:
+            self._looked.pop(true.name(entry.obj), None)
+        else:
+            self._looked.setdefault(true.name(entry.obj), self._truth.time_s())
 
     def note(self, plan: Promised, blind_s: float) -> None:
         """Take what was promised."""
@@ -158,8 +172,22 @@ class Promises:
         if not one.why:
             return frozenset() if self._news.of_place(one.place) < lately else None
         news = self._news
-        known = (r for r in one.why if news.of_refusal(r, one.place, one.wish) < lately)
+        is_open = self._is_called_back(one.place, lately)
+        known = (
+            r
+            for r in one.why
+            if not (is_open and r.constraint is Constraint.UNSCHEDULABLE)
+            and news.of_refusal(r, one.place, one.wish) < lately
+        )
         return frozenset(reason.constraint for reason in known) or None
+
+    def _is_called_back(self, place: str, lately: float) -> bool:
+        """A command has cordoned the node, and lets it go for whoever is to run there (R58)."""
+        node = self._truth.get("Node", place.removeprefix("node/"))
+        if node is None or self._truth.cordoned_by.get(true.uid(node), PERSON) == PERSON:
+            return False
+        command = true.marks_of(node).get(names.DISRUPTION, "")
+        return bool(command) and self._looked.get(command, inf) >= lately
 
     def _refused(self, plan: Promised) -> list[Refused]:
         """As :func:`refused` says. The same plan, while nothing has changed, is judged once."""
