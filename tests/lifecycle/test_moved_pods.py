@@ -108,6 +108,8 @@ def test_r3_an_unplaceable_pod_ends_the_wait() -> None:
 
     assert command(world).phase is DisruptionPhase.SUCCEEDED
     assert "shop/web-2 fits nowhere" in command(world).status.message
+    assert list(command(world).status.homeless.values()) == ["shop/web-2"]
+    assert set(command(world).status.homeless) == {one.uid for one in command(world).spec.moved}
 
 
 def test_a_phase_that_says_not_since_when_is_as_old_as_its_command() -> None:

@@ -95,14 +95,21 @@ def test_one_of_several_is_enough() -> None:
     assert all("medium" not in types for types in bought(proposal))
 
 
-def moved(after_s: float, *, deletions: bool) -> Proposal:
-    """The workload on ``a`` was moved by a command; it would fit onto ``b``."""
+def moved(
+    after_s: float, *, deletions: bool = False, homeless: str = "", beside: str = "api-1"
+) -> Proposal:
+    """The workload on ``a`` was moved by a command; it would fit onto ``b``.
+
+    ``homeless``: the uid of an owner of which a pod found no place then.
+    """
     owner = MovedOwner(kind="ReplicaSet", namespace="shop", name="web", uid="uid-ReplicaSet-web")
     before = builders.disruption(
         "consolidation-1", phase=DisruptionPhase.SUCCEEDED, finished_at=at(0)
     )
-    before = builders.changed(before, spec=builders.changed(before.spec, moved=(owner,)))
-    pods = [pod("web-1", "a", "100m"), pod("api-1", "b", "100m"), pod("api-2", "b", "100m")]
+    status = builders.changed(before.status, homeless={homeless: "shop/web-7"} if homeless else {})
+    spec = builders.changed(before.spec, moved=(owner,))
+    before = builders.changed(before, spec=spec, status=status)
+    pods = [pod("web-1", "a", "100m"), pod(beside, "b", "100m"), pod("api-2", "b", "100m")]
     settings = Settings(moved_workload_respect_deletions=deletions)
     nodes = [node("a", SMALL), node("b", SMALL)]
     return proposed(*nodes, *pods, before, after_s=after_s, settings=settings)
@@ -118,6 +125,31 @@ def test_a_deletion_minds_what_was_moved_lately_where_a_person_wants_that(
     proposal = moved(after_s, deletions=deletions)
 
     assert going(proposal) == goes
+
+
+@pytest.mark.parametrize(
+    ("after_s", "homeless", "goes"),
+    [
+        (1_799, "uid-ReplicaSet-web", ["b"]),
+        (1_800, "uid-ReplicaSet-web", ["a"]),
+        (1_799, "uid-ReplicaSet-other", ["a"]),
+    ],
+)
+def test_a_deletion_minds_who_found_no_place(
+    after_s: float, homeless: str, goes: list[str]
+) -> None:
+    proposal = moved(after_s, homeless=homeless)
+
+    assert going(proposal) == goes
+
+
+def test_who_found_no_place_is_named() -> None:
+    proposal = moved(1, homeless="uid-ReplicaSet-web", beside="web-2")
+
+    assert going(proposal) == []
+    told = verdict_on(proposal, "a")
+    assert told.reason is Reason.NOT_WORTH_IT
+    assert "pod shop/web-7 of it found no place: nothing moves it again" in told.message
 
 
 def test_of_many_those_go_whose_workloads_were_not_moved() -> None:

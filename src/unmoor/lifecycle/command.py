@@ -73,7 +73,7 @@ A command of ours names no more, but a person may have written one.
 """
 
 
-_FIELDS = {"left_out": "leftOut", "launched": "launched"}
+_FIELDS = {"left_out": "leftOut", "launched": "launched", "homeless": "homeless"}
 
 
 def _left_behind(view: View, command: Disruption) -> tuple[Node, ...]:
@@ -196,8 +196,8 @@ def _end_or_shrink(
                 left_out=_all_out(command, verdict) if is_paid else {},
             )
             return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))
-        case Over(message):
-            return _succeed(command, message, moment)
+        case Over():
+            return _succeed(command, phase, moment)
         case never:
             assert_never(never)
 
@@ -233,7 +233,7 @@ def _write(
 ) -> Patch:
     """Write the status; the phase's beginning moves only with the phase.
 
-    ``more``: what is added to ``left_out`` or ``launched``.
+    ``more``: what is added to ``left_out``, ``launched`` or ``homeless``.
     """
     status: dict[str, Any] = {"phase": phase}
     if phase is not command.phase:
@@ -296,9 +296,10 @@ def _deletion(node: Node, cluster: str, command: Disruption) -> AnyEffect:
     return retire(node, cluster, why=f"{command.name}: {command.spec.reason}", facts=facts)
 
 
-def _succeed(command: Disruption, message: str, moment: Moment) -> Step[Memory]:
-    patch = _write(command, DisruptionPhase.SUCCEEDED, moment, message=message)
-    if not message:
+def _succeed(command: Disruption, over: Over, moment: Moment) -> Step[Memory]:
+    done, words = DisruptionPhase.SUCCEEDED, over.message
+    patch = _write(command, done, moment, message=words, homeless=over.homeless)
+    if not words:
         return Step(effects=(patch,))
-    verdict = report.unsettled(command, message)
+    verdict = report.unsettled(command, words)
     return Step(effects=(patch, *say(verdict)), verdicts=(verdict,))

@@ -125,9 +125,12 @@ class Settling(msgspec.Struct, frozen=True):
 
 
 class Over(msgspec.Struct, frozen=True):
-    """Everything is done. ``message``: what was given up, "" when nothing was."""
+    """Everything is done. ``message``: what was given up, "" when nothing was. ``homeless``: by
+    the uid of their owner, pods that have found no place.
+    """
 
     message: str = ""
+    homeless: dict[str, str] = {}
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -343,8 +346,8 @@ def _while_settling(view: View, command: Disruption, memory: Memory, moment: Mom
     left = settling.unsettled(view, command.spec.moved)
     if not left:
         return Over()
-    if any(one.unplaceable for one in left):
-        return Over(f"not waited for: {left[0]}")
+    if homeless := {one.owner.uid: one.unplaceable for one in left if one.unplaceable}:
+        return Over(f"not waited for: {left[0]}", homeless)
     limit_s = view.settings.cadence.moved_pods_limit_s
     if moment.mono - memory.began_at >= limit_s:
         return Over(f"not waited for any longer after {limit_s:g} s: {left[0]}")

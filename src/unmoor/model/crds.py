@@ -216,6 +216,7 @@ def disruption() -> JSON:
         message=form.string("The same in a sentence."),
         leftOut=form.map_of(left_out, "Nodes that were let go again, by name."),
         launched=form.map_of(form.string(), "Replacements that have been there, by name: uids."),
+        homeless=form.map_of(form.string(), "Moved pods without a place, by their owner's uid."),
         startedAt=form.time(),
         finishedAt=form.time(),
     )

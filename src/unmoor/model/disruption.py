@@ -123,7 +123,8 @@ class DisruptionStatus(Struct):
 
     ``phase_since``: when the phase began, for the waits that a restart must not begin again.
     ``launched``: replacements that have been there, by name, and their uids: one that is not any
-    more is not made again.
+    more is not made again. ``homeless``: pods that were moved and found no place, by the uid of
+    their owner.
     """
 
     phase: DisruptionPhase = DisruptionPhase.PENDING
@@ -131,6 +132,7 @@ class DisruptionStatus(Struct):
     message: str = ""
     left_out: dict[str, LeftOut] = {}
     launched: dict[str, str] = {}
+    homeless: dict[str, str] = {}
     started_at: datetime | None = None
     finished_at: datetime | None = None
 

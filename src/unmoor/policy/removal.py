@@ -93,15 +93,13 @@ def judged(
         return no_place(outcome.why_not)
     price = price_of(nodes, simulation)
     if not outcome.machines:
-        if look.view.settings.moved_workload_respect_deletions and (
-            again := worth.moved_lately(look, nodes)
-        ):
+        if again := worth.moved_lately(look, nodes, is_deletion=True):
             return Refused(Reason.NOT_WORTH_IT, again)
         return _weighed(look, Removal(nodes, outcome.plan, price, price))
     if len(outcome.machines) > 1:
         message = f"can't remove without creating {len(outcome.machines)} nodes"
         return Refused(Reason.NEEDS_MACHINES, message)
-    if again := worth.moved_lately(look, nodes):
+    if again := worth.moved_lately(look, nodes, is_deletion=False):
         return Refused(Reason.NOT_WORTH_IT, again)
     if price is None:
         message = "the price of what it is is not known, so nothing can be called cheaper"

@@ -1,8 +1,10 @@
 """What is not done again so soon, though it would save something? ("Ours, on top")
 
 A workload is not moved again by a replacement so soon after a command moved it, or, if a person
-wants that, by a deletion. And a node that has replaced others does not give way to a node of a type
-that it replaced: from A to B and back is two moves for nothing.
+wants that, by a deletion. By a deletion neither where a pod of it found no place then: what was
+planned did not come about, a machine was bought, and all would begin anew. And a node that has
+replaced others does not give way to a node of a type that it replaced: from A to B and back is two
+moves for nothing.
 
 Must not: weigh prices (``removal``).
 """
@@ -11,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+
+import msgspec
 
 from unmoor.model import names
 from unmoor.model.disruption import MovedOwner
@@ -23,7 +27,7 @@ from unmoor.policy.look import Look
 
 def replaceable(look: Look, nodes: Iterable[Candidate]) -> list[Candidate]:
     """Return those that a replacement may be part of for what they are and have on them."""
-    lately = {moved.uid for _, _, moved in _lately_moved(look)}
+    lately = {one.owner.uid for one in _moved(look)}
     return [
         one
         for one in nodes
@@ -32,10 +36,8 @@ def replaceable(look: Look, nodes: Iterable[Candidate]) -> list[Candidate]:
 
 
 def removable(look: Look, nodes: Iterable[Candidate]) -> list[Candidate]:
-    """Return those that may be deleted for what was on the move lately: all, if nobody minds."""
-    if not look.view.settings.moved_workload_respect_deletions:
-        return list(nodes)
-    lately = {moved.uid for _, _, moved in _lately_moved(look)}
+    """Return those that may be deleted for what was on the move lately."""
+    lately = {one.owner.uid for one in _moved(look) if one.binds_deletions}
     return [one for one in nodes if lately.isdisjoint(_owners(one))]
 
 
@@ -44,16 +46,16 @@ def is_spot(candidate: Candidate) -> bool:
     return candidate.node.metadata.labels.get(names.CAPACITY_TYPE) == names.SPOT
 
 
-def moved_lately(look: Look, nodes: Iterable[Candidate]) -> str:
+def moved_lately(look: Look, nodes: Iterable[Candidate], *, is_deletion: bool) -> str:
     """Say which workload would be moved again so soon, "" for none."""
     owners = {uid for one in nodes for uid in _owners(one)}
-    for name, until, moved in _lately_moved(look):
-        if moved.uid in owners:
-            also = look.view.settings.moved_workload_respect_deletions
+    for one in _moved(look):
+        if one.owner.uid in owners and (one.binds_deletions or not is_deletion):
+            found = f", and pod {one.homeless} of it found no place" if one.homeless else ""
             return (
-                f"{moved.kind} {moved.namespace}/{moved.name} was moved by {name}, and "
-                f"{'nothing' if also else 'no replacement'} moves it again until {rfc3339(until)} "
-                "(unmoor.movedWorkloadRespect)"
+                f"{one.owner.kind} {one.owner.namespace}/{one.owner.name} was moved by {one.by}"
+                f"{found}: {'nothing' if one.binds_deletions else 'no replacement'} moves it again "
+                f"until {rfc3339(one.until)} (unmoor.movedWorkloadRespect)"
             )
     return ""
 
@@ -81,12 +83,28 @@ def _owners(candidate: Candidate) -> Iterator[str]:
     return (one.uid for one in controllers if one is not None)
 
 
-def _lately_moved(look: Look) -> Iterator[tuple[str, datetime, MovedOwner]]:
-    """By which command, until when that is respected, and who was moved."""
-    respect_s = look.view.settings.moved_workload_respect_s
+class _Moved(msgspec.Struct, frozen=True):
+    """Who was moved, by which command, until when that is respected, and by deletions, too?
+
+    ``homeless``: a pod of it that found no place, "" when all did.
+    """
+
+    owner: MovedOwner
+    by: str
+    until: datetime
+    binds_deletions: bool
+    homeless: str
+
+
+def _moved(look: Look) -> Iterator[_Moved]:
+    settings = look.view.settings
+    respect_s, binds = settings.moved_workload_respect_s, settings.moved_workload_respect_deletions
     for command in look.view.sorted(DISRUPTIONS):
         ended = command.status.finished_at
         if ended is None or not look.moment.is_recent(ended, respect_s):
             continue
         if settling.has_moved(look.view, command):
-            yield from ((command.name, later(ended, respect_s), one) for one in command.spec.moved)
+            until, homeless = later(ended, respect_s), command.status.homeless
+            for owner in command.spec.moved:
+                pod = homeless.get(owner.uid, "")
+                yield _Moved(owner, command.name, until, binds or bool(pod), pod)
