@@ -41,7 +41,7 @@ swarm: $(STAMP) ## Rehearse many seeds in virtual time (SEEDS=1-12)
 	@$(BIN)/unmoor swarm --seeds $(SEEDS)
 
 .PHONY: swarm-wide
-swarm-wide: $(STAMP) ## Rehearse 500 seeds, and meet every method, phase and fault on the way (7 minutes)
+swarm-wide: $(STAMP) ## Rehearse 500 seeds, and meet every method, phase and fault on the way
 	@$(BIN)/unmoor swarm --seeds 1-500 --jobs $(WORKERS) --coverage
 
 ##@ Work on it
