@@ -76,10 +76,10 @@ def is_emptied(ground: Ground) -> bool:
     return is_left(ground, 0) and commands == {"Succeeded"}
 
 
-async def replace(ground: Ground) -> None:
-    """A node that is too large for its pod goes when a smaller one is up."""
+async def _one_with_a_pod(ground: Ground, *types: str) -> None:
+    """A node of the first type, with a pod; its provisioner may have any of these."""
     asked = {
-        names.INSTANCE_TYPE: ["m5.large", "m5.2xlarge"],
+        names.INSTANCE_TYPE: list(types),
         names.CAPACITY_TYPE: ["on-demand"],
         names.ZONE: ["us-east-1a"],
     }
@@ -89,10 +89,15 @@ async def replace(ground: Ground) -> None:
         objects.namespace(FIELD),
         objects.settings(NAMESPACE, **SETTINGS),
         objects.provisioner("red", requirements=terms, labels={objects.FIELD: FIELD}),
-        objects.machine("m1", provisioner="red", field=FIELD, types=("m5.2xlarge",)),
+        objects.machine("m1", provisioner="red", field=FIELD, types=types[:1]),
         objects.deployment("web", namespace=FIELD, replicas=1),
     )
     await ground.until(lambda: len(ground.running()) == 1)
+
+
+async def replace(ground: Ground) -> None:
+    """A node that is too large for its pod goes when a smaller one is up."""
+    await _one_with_a_pod(ground, "m5.2xlarge", "m5.large")
     ground.begin()
     switch = {"spec": {"consolidation": {"enabled": True}}}
     await ground.world.api.patch(kinds.PROVISIONERS.ref("red"), switch)
@@ -105,27 +110,9 @@ def is_replaced(ground: Ground) -> bool:
     return is_over and is_left(ground, 1) and len(ground.running()) == 1
 
 
-async def _one_with_a_pod(ground: Ground) -> None:
-    asked = {
-        names.INSTANCE_TYPE: ["m5.large"],
-        names.CAPACITY_TYPE: ["on-demand"],
-        names.ZONE: ["us-east-1a"],
-    }
-    terms = [{"key": key, "operator": "In", "values": values} for key, values in asked.items()]
-    await ground.apply(
-        objects.namespace(NAMESPACE),
-        objects.namespace(FIELD),
-        objects.settings(NAMESPACE, **SETTINGS),
-        objects.provisioner("red", requirements=terms, labels={objects.FIELD: FIELD}),
-        objects.machine("m1", provisioner="red", field=FIELD, types=("m5.large",)),
-        objects.deployment("web", namespace=FIELD, replicas=1),
-    )
-    await ground.until(lambda: len(ground.running()) == 1)
-
-
 async def expire(ground: Ground) -> None:
     """A node is old by now; its pod gets another one first, which is not old for long."""
-    await _one_with_a_pod(ground)
+    await _one_with_a_pod(ground, "m5.large")
     await ground.world.clock.sleep(OLD_S)
     ground.begin()
     await ground.world.api.patch(kinds.PROVISIONERS.ref("red"), _spec(ttlSecondsUntilExpired=OLD_S))
@@ -133,7 +120,7 @@ async def expire(ground: Ground) -> None:
 
 async def drift(ground: Ground) -> None:
     """Nodes are to have another annotation from now on."""
-    await _one_with_a_pod(ground)
+    await _one_with_a_pod(ground, "m5.large")
     ground.begin()
     await ground.world.api.patch(kinds.PROVISIONERS.ref("red"), _spec(annotations=EDITION))
 
